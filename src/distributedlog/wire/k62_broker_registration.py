@@ -3,10 +3,10 @@
 A broker that starts makes itself known to the controller and gets its broker epoch (KIP-631). It
 stays fenced until its heartbeats (key 63) say that it has caught up with the metadata.
 
-- 1: a flag for brokers that migrate from ZooKeeper (KIP-866); Kafka 4 refuses it
+- 1: a flag for brokers that migrate from ZooKeeper (KIP-866); Kafka 4 has none left
 - 2: the ids of the data directories (KIP-858)
 - 3: the epoch before this start, to recognise a clean shutdown (KIP-966)
-- 4: features whose lowest supported level is 0 (KIP-1022)
+- 4: features whose lowest supported level is 0, which older versions leave out (KAFKA-17011)
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """DescribeTransactions (key 65), version 0, flexible from 0.
 
 Tells what the transaction coordinator knows of transactional ids: state, producer, start and
-partitions (KIP-664). The start is -1 while no transaction is open.
+partitions (KIP-664). A negative start time means that no transaction was begun.
 """
 
 from dataclasses import dataclass, field

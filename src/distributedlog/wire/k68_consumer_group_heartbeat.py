@@ -1,8 +1,8 @@
 """ConsumerGroupHeartbeat (key 68), versions 0 to 1, flexible from 0.
 
 The whole life of a member in the new consumer protocol (KIP-848): join with epoch 0, live, leave with
-epoch -1 (a static member that will come back: -2). The coordinator assigns. A null field means "as I
-said before", and a null assignment "as I told you before".
+epoch -1 (a static member that will come back: -2). The coordinator assigns. A null field, or a
+rebalance timeout of -1, means "as I said before", and a null assignment "as I told you before".
 
 - 1: subscription by regular expression; the member chooses its own id (KIP-1082)
 """
