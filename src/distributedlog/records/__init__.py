@@ -1,0 +1,50 @@
+"""Record batches of format 2: header, building, validating, reading, control batches, compression."""
+
+from distributedlog.records.batches import (
+    iterate_batches,
+    patch_base_offset,
+    set_log_append_time,
+    verify_crc,
+    write_crc,
+)
+from distributedlog.records.compression import DECOMPRESSED_SIZE_MAX, compress, decompress
+from distributedlog.records.errors import CorruptBatchError, InvalidRecordError, RecordsError
+from distributedlog.records.header import (
+    HEADER,
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    BatchHeader,
+    Compression,
+    TimestampType,
+    parse_header,
+)
+from distributedlog.records.reading import decode_batch, iterate_records
+from distributedlog.records.record import Record
+from distributedlog.records.validate import validate_batch, validate_produced, validate_records
+
+__all__ = [
+    "DECOMPRESSED_SIZE_MAX",
+    "HEADER",
+    "HEADER_SIZE",
+    "LOG_OVERHEAD",
+    "BatchHeader",
+    "Compression",
+    "CorruptBatchError",
+    "InvalidRecordError",
+    "Record",
+    "RecordsError",
+    "TimestampType",
+    "compress",
+    "decode_batch",
+    "decompress",
+    "iterate_batches",
+    "iterate_records",
+    "parse_header",
+    "patch_base_offset",
+    "set_log_append_time",
+    "validate_batch",
+    "validate_produced",
+    "validate_records",
+    "verify_crc",
+    "write_crc",
+]
