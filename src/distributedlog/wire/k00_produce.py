@@ -70,9 +70,7 @@ class PartitionProduceResponse:
         default_factory=list
     )
     error_message: Annotated[str | None, versions("8+"), ignorable] = None
-    current_leader: Annotated[LeaderIdAndEpoch, tagged(0, "10+"), ignorable] = field(
-        default_factory=LeaderIdAndEpoch
-    )
+    current_leader: Annotated[LeaderIdAndEpoch, tagged(0, "10+")] = field(default_factory=LeaderIdAndEpoch)
 
 
 @dataclass(slots=True)
@@ -94,4 +92,4 @@ class NodeEndpoint:
 class ProduceResponse:
     responses: list[TopicProduceResponse] = field(default_factory=list)
     throttle_time_ms: Annotated[Int32, versions("1+"), ignorable] = 0
-    node_endpoints: Annotated[list[NodeEndpoint], tagged(0, "10+"), ignorable] = field(default_factory=list)
+    node_endpoints: Annotated[list[NodeEndpoint], tagged(0, "10+")] = field(default_factory=list)
