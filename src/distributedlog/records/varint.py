@@ -13,9 +13,6 @@ from distributedlog.records.errors import CorruptBatchError
 VARINT_SIZE_MAX: Final = 5
 VARLONG_SIZE_MAX: Final = 10
 
-_KEPT_MIN: Final = -64
-_KEPT_MAX: Final = 8191
-
 
 def encode_varint(value: int) -> bytes:
     """The zigzag varint of a number of at most 64 bits."""
@@ -28,23 +25,19 @@ def encode_varint(value: int) -> bytes:
     return bytes(encoded)
 
 
-class _VarintTable(dict[int, bytes]):
-    """Encoded varints by value: a look-up costs a tenth of the loop above.
+_TWO_BYTES_END: Final = 1 << 13
 
-    Numbers that fit one byte, and those that fit two and are not negative (lengths, offset deltas), are
-    kept once they have been asked for, so that the table costs nothing at import and never outgrows
-    8,256 entries; all others are encoded each time.
-    """
+VARINT: Final = tuple(
+    (number << 1).to_bytes(1)
+    if number < 64
+    else (number << 1 & 0x7F | 0x80 | number >> 6 << 8).to_bytes(2, "little")
+    for number in range(_TWO_BYTES_END)
+)
+"""`VARINT[number]` is the number's encoding, for the lengths and offset deltas of one and two bytes.
 
-    def __missing__(self, value: int) -> bytes:
-        encoded = encode_varint(value)
-        if _KEPT_MIN <= value <= _KEPT_MAX:
-            self[value] = encoded
-        return encoded
-
-
-VARINT: Final = _VarintTable()
-"""`VARINT[number]` is the number's encoding."""
+A twentieth of the cost of `encode_varint`. Larger numbers raise IndexError; a negative index would give
+the encoding of another number.
+"""
 
 UNZIGZAG: Final = tuple((byte >> 1) ^ -(byte & 1) for byte in range(128))
 """The value of each one-byte varint."""
