@@ -43,7 +43,7 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
         compressor = cramjam.lz4.Compressor(
             level=_LZ4_LEVEL if level is None else level, content_checksum=False, block_linked=False
         )
-        compressor.compress(data)
+        compressor.compress(bytes(data))
         return bytes(compressor.finish())
     if codec == Compression.ZSTD:
         return bytes(cramjam.zstd.compress(data, _ZSTD_LEVEL if level is None else level))
