@@ -8,8 +8,10 @@ travels inside of messages as bytes (the consumer protocol, the records of the i
 ``distributedlog.wire.values``.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from distributedlog.wire.apis import ADVERTISED_VERSIONS, APIS, Api, api_of
-from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.errors import (
     EncodeError,
     ProtocolError,
@@ -27,7 +29,16 @@ from distributedlog.wire.frames import (
     encode_response_pieces,
 )
 from distributedlog.wire.headers import RequestHeader, decode_request_header
-from distributedlog.wire.schema import ZERO_UUID, Region
+
+if TYPE_CHECKING:
+    from distributedlog.wire.error_codes import ErrorCode
+    from distributedlog.wire.schema import ZERO_UUID, Region
+
+_IMPORTED_ON_USE = {
+    "ErrorCode": "distributedlog.wire.error_codes",
+    "Region": "distributedlog.wire.schema",
+    "ZERO_UUID": "distributedlog.wire.schema",
+}
 
 __all__ = [
     "ADVERTISED_VERSIONS",
@@ -52,3 +63,10 @@ __all__ = [
     "encode_response",
     "encode_response_pieces",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Names whose module a process may well do without, or needs later than at its start."""
+    if name in _IMPORTED_ON_USE:
+        return getattr(import_module(_IMPORTED_ON_USE[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,10 +1,13 @@
 """The codec of one message in one version, compiled when it is first used."""
 
-from typing import Any
+from __future__ import annotations
 
-from distributedlog.wire.decoder import Decoder, compile_decoder
-from distributedlog.wire.encoder import Encoder, PiecesEncoder, compile_encoder, compile_pieces_encoder
-from distributedlog.wire.layout import Layout, layout_of
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from distributedlog.wire.decoder import Decoder
+    from distributedlog.wire.encoder import Encoder, PiecesEncoder
+    from distributedlog.wire.layout import Layout
 
 
 class Codec:
@@ -16,30 +19,47 @@ class Codec:
 
     ``encode(message)`` returns bytes; ``encode_pieces(message)`` a list of bytes and of the message's
     own record buffers or regions. Both raise ``EncodeError`` for values that cannot be encoded.
+
+    The compiler itself is imported here and not above, for the same reason: who only names an API
+    does not pay for it.
     """
 
-    __slots__ = ("decode", "encode", "encode_pieces", "layout")
+    __slots__ = ("decode", "encode", "encode_pieces", "flexible", "layout", "message_class", "version")
 
+    layout: Layout
     decode: Decoder
     encode: Encoder
     encode_pieces: PiecesEncoder
 
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
+    def __init__(self, message_class: type[Any], version: int, flexible: bool) -> None:
+        self.message_class = message_class
+        self.version = version
+        self.flexible = flexible
 
     def __getattr__(self, name: str) -> Any:
-        """Reached only while the slot is empty: compile what belongs there."""
+        """Reached only while the slot is empty: make what belongs there."""
+        made: Any
         match name:
+            case "layout":
+                from distributedlog.wire.layout import layout_of  # noqa: PLC0415
+
+                made = layout_of(self.message_class, self.version, self.flexible)
             case "decode":
-                self.decode = compile_decoder(self.layout)
-                return self.decode
+                from distributedlog.wire.decoder import compile_decoder  # noqa: PLC0415
+
+                made = compile_decoder(self.layout)
             case "encode":
-                self.encode = compile_encoder(self.layout)
-                return self.encode
+                from distributedlog.wire.encoder import compile_encoder  # noqa: PLC0415
+
+                made = compile_encoder(self.layout)
             case "encode_pieces":
-                self.encode_pieces = compile_pieces_encoder(self.layout)
-                return self.encode_pieces
-        raise AttributeError(name)
+                from distributedlog.wire.encoder import compile_pieces_encoder  # noqa: PLC0415
+
+                made = compile_pieces_encoder(self.layout)
+            case _:
+                raise AttributeError(name)
+        setattr(self, name, made)
+        return made
 
 
 _codecs: dict[tuple[type[Any], int, bool], Codec] = {}
@@ -50,5 +70,5 @@ def codec_of(message_class: type[Any], version: int, flexible: bool) -> Codec:
     key = (message_class, version, flexible)
     codec = _codecs.get(key)
     if codec is None:
-        codec = _codecs[key] = Codec(layout_of(message_class, version, flexible))
+        codec = _codecs[key] = Codec(message_class, version, flexible)
     return codec

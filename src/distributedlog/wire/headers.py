@@ -6,10 +6,9 @@ tag section. Which one it is follows from whether the API's version is flexible,
 response to ApiVersions has header 0 always.
 """
 
-from dataclasses import dataclass
 from struct import Struct
 from struct import error as struct_error
-from typing import Final
+from typing import Final, NamedTuple
 
 from distributedlog.wire.apis import APIS, Api
 from distributedlog.wire.errors import EncodeError, ProtocolError
@@ -22,8 +21,7 @@ _FIXED_AND_CLIENT_LENGTH: Final = Struct(">hhih")
 _CORRELATION_ID: Final = Struct(">i")
 
 
-@dataclass(slots=True)
-class RequestHeader:
+class RequestHeader(NamedTuple):
     """A request's header, and where in the frame the body begins.
 
     ``api`` is None when the key or the version is unknown. Then nothing but the fixed part was read,
