@@ -228,7 +228,7 @@ class SegmentInspector:
                 yield self._finding(
                     batch,
                     FindingKind.BAD_RECORDS,
-                    f"max timestamp {batch.header.max_timestamp} in the header, {timestamp_max} in the records",
+                    f"max timestamp {batch.header.max_timestamp}, but {timestamp_max} in the records",
                 )
 
     def _check_leader_epoch(self, batch: Batch) -> Iterator[Finding]:

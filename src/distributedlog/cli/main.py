@@ -1,0 +1,63 @@
+"""`dlog`: from the command line to the one function that does the work.
+
+Start-up is a feature (docs/adr/0005-cli-framework.md): what a command needs is imported when that
+command runs, so a module of this room imports nothing but the standard library at its top.
+
+Exit codes: 0 done, 1 the answer is no or the work failed, 2 the command line was wrong.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+EXIT_FAILED: Final = 1
+EXIT_INTERRUPTED: Final = 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    from distributedlog.cli import log
+
+    parser = argparse.ArgumentParser(
+        prog="dlog", description="A Kafka-compatible streaming platform in Python.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    log.add_parser(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script. A traceback is never the interface: errors are one line on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    parser = build_parser()
+    chosen = parser.parse_args(arguments)
+    if chosen.version:
+        from importlib.metadata import version
+
+        print(f"dlog {version('distributedlog')}")
+        return 0
+    if not hasattr(chosen, "run"):
+        getattr(chosen, "parser", parser).print_help()
+        return 0
+    try:
+        code = chosen.run(chosen)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough (`dlog log dump … | head`). The interpreter must not
+        # try to flush into the closed pipe once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        print(f"dlog: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    return int(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
