@@ -28,7 +28,7 @@ _NO_HEADERS: Final = b"\x00"
 _VARINT_END: Final = len(VARINT)
 
 
-def encode_single(  # noqa: PLR0917 - a hot path: keywords cost
+def encode_single(
     timestamp: int,
     key: bytes | None,
     value: bytes | None,
