@@ -2,6 +2,7 @@
 
 import timeit
 from collections.abc import Callable
+from functools import partial
 
 from bench.figure import Figure
 from distributedlog.wire import (
@@ -46,10 +47,13 @@ def collect(quick: bool = False) -> list[Figure]:
         frame = produce_request_frame(version)
         decode = APIS[PRODUCE].request(version).decode
         body = encode_body(PRODUCE, version, produce_request())
-        figures.append(microseconds(f"Produce v{version} request decode", lambda: decode(body), 6.0, quick))
+        figures.append(microseconds(f"Produce v{version} request decode", partial(decode, body), 6.0, quick))
         figures.append(
             microseconds(
-                f"Produce v{version} request decode, whole frame", lambda: decode_request(frame), None, quick
+                f"Produce v{version} request decode, whole frame",
+                partial(decode_request, frame),
+                None,
+                quick,
             )
         )
     answer = produce_response()
@@ -57,14 +61,14 @@ def collect(quick: bool = False) -> list[Figure]:
         figures.append(
             microseconds(
                 f"Produce v{version} response encode, whole frame",
-                lambda version=version: encode_response(PRODUCE, version, 7, answer),
+                partial(encode_response, PRODUCE, version, 7, answer),
                 4.0,
                 quick,
             )
         )
     metadata = metadata_response()
     encode_metadata = APIS[METADATA].response(12).encode
-    seconds = seconds_per_call(lambda: encode_metadata(metadata), quick)
+    seconds = seconds_per_call(partial(encode_metadata, metadata), quick)
     figures.append(
         Figure(
             "Metadata v12 encode, 1,000 partitions",
@@ -80,7 +84,7 @@ def collect(quick: bool = False) -> list[Figure]:
         figures.append(
             microseconds(
                 f"Fetch v{version} request decode, whole frame",
-                lambda frame=frame: decode_request(frame),
+                partial(decode_request, frame),
                 None,
                 quick,
             )
@@ -88,7 +92,7 @@ def collect(quick: bool = False) -> list[Figure]:
         figures.append(
             microseconds(
                 f"Fetch v{version} response encode in pieces",
-                lambda version=version, fetched=fetched: encode_response_pieces(FETCH, version, 7, fetched),
+                partial(encode_response_pieces, FETCH, version, 7, fetched),
                 None,
                 quick,
             )

@@ -60,9 +60,7 @@ def compile_decoder(layout: Layout) -> Decoder:
         with source.block("except (IndexError, struct_error):"):
             source.line(f"raise truncated({name!r}, limit) from None")
         with source.block("except UnicodeDecodeError as error:"):
-            source.line(
-                f'raise ProtocolError(f"{name} holds a string that is not UTF-8: {{error}}") from None'
-            )
+            source.line(f"raise not_utf8({name!r}, error) from None")
     return source.compile("decode", f"<{name} version {layout.version}: decode>")
 
 
@@ -133,13 +131,11 @@ class _Emitter:
             case Scalar(format=code):
                 self._run.append((code, target))
             case Text():
-                self._bytes(
-                    f"{target} = str(buffer[position:end], 'utf-8')", wire_type, nullable, target, path
-                )
+                self._bytes("str(buffer[position:end], 'utf-8')", wire_type, nullable, target, path)
             case Blob(is_records=True):
-                self._bytes(f"{target} = memoryview(buffer)[position:end]", wire_type, nullable, target, path)
+                self._bytes("memoryview(buffer)[position:end]", wire_type, nullable, target, path)
             case Blob():
-                self._bytes(f"{target} = bytes(buffer[position:end])", wire_type, nullable, target, path)
+                self._bytes("bytes(buffer[position:end])", wire_type, nullable, target, path)
 
     def _bytes(self, make: str, wire_type: Text | Blob, nullable: bool, target: str, path: str) -> None:
         """A length, then as many bytes, of which the expression ``make`` makes a value."""
