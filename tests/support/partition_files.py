@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crc32c import crc32c
+
 from distributedlog.records import BatchBuilder, Compression, parse_header
 
 INDEX_INTERVAL = 4096
@@ -67,8 +68,10 @@ def write_segment(directory, segment, base_offset=None):
 
 
 def snapshot_bytes(entries):
-    """Entries as (producer id, epoch, last sequence, last offset, delta, timestamp, coordinator, open from)."""
-    content = struct.pack(">i", len(entries)) + b"".join(struct.pack(">qhiqiqiq", *entry) for entry in entries)
+    """Entries in the order of the format: producer id, epoch, last sequence, last offset, and so on."""
+    content = struct.pack(">i", len(entries)) + b"".join(
+        struct.pack(">qhiqiqiq", *entry) for entry in entries
+    )
     return struct.pack(">hI", 1, crc32c(content)) + content
 
 

@@ -34,7 +34,7 @@ def add_parser(commands: "Commands") -> None:
     dump.add_argument("paths", metavar="PATH", nargs="+", type=Path, help=PATH_HELP)
     dump.add_argument("--records", action="store_true", help="print the records of each batch too")
     dump.add_argument("--json", action="store_true", help="one JSON object a line, with nothing shortened")
-    dump.set_defaults(run=run_dump)
+    dump.set_defaults(run=run_dump, parser=dump)
 
     verify = subcommands.add_parser(
         "verify", help="check a log for damage", description=VERIFY_DESCRIPTION, allow_abbrev=False
@@ -44,7 +44,7 @@ def add_parser(commands: "Commands") -> None:
         "--records", action="store_true", help="decode and check every record, not only its batch's CRC"
     )
     verify.add_argument("--json", action="store_true", help="one JSON object a line")
-    verify.set_defaults(run=run_verify)
+    verify.set_defaults(run=run_verify, parser=verify)
 
 
 def run_dump(arguments: argparse.Namespace) -> int:

@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     parser = build_parser()
-    chosen = parser.parse_args(arguments)
+    chosen, unknown = parser.parse_known_args(arguments)
+    if unknown:  # said by the subcommand, which then shows its own usage
+        getattr(chosen, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     if chosen.version:
         from importlib.metadata import version
 

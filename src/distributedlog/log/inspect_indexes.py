@@ -19,6 +19,7 @@ from distributedlog.log.inspect_events import (
     Finding,
     FindingKind,
     OffsetIndexEntry,
+    Severity,
     TimeIndexEntry,
 )
 from distributedlog.records import BatchHeader
@@ -74,8 +75,8 @@ class OffsetIndexWatcher:
 
     A look-up takes the last entry not above the offset it wants and scans from there. So an entry is
     right when a batch begins at its position, nothing before that position has its offset or a higher
-    one, and the offset is in the log. (Kafka writes the offset in which the batch ends; a writer that
-    appends several batches at once may write the last batch's, which is as good.)
+    one, and the offset is in the log. The offset should be the one in which that batch ends; others, as
+    older Kafkas wrote when several batches were appended at once, are worth a note and lead as well.
     """
 
     def __init__(self, path: Path, base_offset: int) -> None:
@@ -96,6 +97,8 @@ class OffsetIndexWatcher:
                 yield self._astray(entry, f"to a batch that begins with offset {header.base_offset}")
             elif entry.offset <= last_offset_before:
                 yield self._astray(entry, f"behind a batch that ends in offset {last_offset_before}")
+            elif entry.offset != header.last_offset:
+                yield self._astray(entry, f"to a batch that ends in {header.last_offset}", Severity.NOTE)
             yield from self._advance()
 
     def unreadable(self, end: int) -> Iterator[Finding]:
@@ -154,12 +157,13 @@ class OffsetIndexWatcher:
                 self._next = OffsetIndexEntry(self._path, position, offset, log_position)
                 return
 
-    def _astray(self, entry: OffsetIndexEntry, where: str) -> Finding:
+    def _astray(self, entry: OffsetIndexEntry, where: str, severity: Severity = Severity.DAMAGE) -> Finding:
         return Finding(
             self._path,
             entry.position,
             FindingKind.INDEX_TARGET,
             f"the entry for offset {entry.offset} leads to position {entry.log_position}, {where}",
+            severity,
         )
 
 
@@ -178,12 +182,12 @@ class TimeIndexWatcher:
 
     def batch(self, header: BatchHeader) -> Iterator[Finding]:
         yield from self._start()
+        while (entry := self._next) is not None and entry.offset < header.base_offset:
+            yield from self._judge(entry, None)
+            yield from self._advance()
         self._timestamp_max = max(self._timestamp_max, header.max_timestamp)
         while (entry := self._next) is not None and entry.offset <= header.last_offset:
-            if self._timestamp_max > entry.timestamp:
-                yield self._mismatch(entry, "is")
-            elif self._timestamp_max < entry.timestamp and self._has_seen_all:
-                yield self._mismatch(entry, "is only")
+            yield from self._judge(entry, header.last_offset)
             yield from self._advance()
 
     def unreadable(self) -> None:
@@ -201,6 +205,21 @@ class TimeIndexWatcher:
                     "which the log does not reach",
                 )
             yield from self._advance()
+
+    def _judge(self, entry: TimeIndexEntry, batch_last_offset: int | None) -> Iterator[Finding]:
+        """``batch_last_offset``: of the batch that holds the entry's offset, None when there is none."""
+        if self._timestamp_max > entry.timestamp and (batch_last_offset is not None or self._has_seen_all):
+            yield self._mismatch(entry, "is")
+        elif self._timestamp_max < entry.timestamp and self._has_seen_all:
+            yield self._mismatch(entry, "is only")
+        elif entry.offset != batch_last_offset and self._has_seen_all:
+            yield Finding(
+                self._path,
+                entry.position,
+                FindingKind.TIME_INDEX_MISMATCH,
+                f"the entry names offset {entry.offset}, which is not the last of its batch",
+                Severity.NOTE,
+            )
 
     def _start(self) -> Iterator[Finding]:
         if not self._started:
@@ -260,6 +279,11 @@ def read_transaction_index(path: Path) -> Iterator[AbortedTransactionEntry | Fin
         elif not 0 <= entry.first_offset <= entry.last_offset:
             yield _transaction_finding(
                 entry, f"first offset {entry.first_offset} and last offset {entry.last_offset} are no range"
+            )
+        elif not 0 <= entry.last_stable_offset <= entry.last_offset + 1:
+            yield _transaction_finding(
+                entry,
+                f"last stable offset {entry.last_stable_offset} is behind the marker, {entry.last_offset}",
             )
         elif entry.last_offset <= last_offset_before:
             yield _transaction_finding(

@@ -143,8 +143,8 @@ class PartitionInspector:
         state.segments += 1
         state.next_offset = max(state.next_offset, base_offset)
         inspector = SegmentInspector(path, base_offset, state, self._with_records)
-        yield from self._seen(path, FileKind.LOG)
         try:
+            yield from self._seen(path, FileKind.LOG)
             yield from inspector.events()
             for suffix, kind in (
                 (".index", FileKind.OFFSET_INDEX),

@@ -89,11 +89,12 @@ class SegmentInspector:
         self._is_damaged = False
 
     def events(self) -> Iterator[Event]:
+        state = self._state
         offsets = self._offset_index_watcher()
         times = self._time_index_watcher()
         transactions_path = self._log_path.with_suffix(".txnindex")
         transactions = TransactionIndexWatcher(
-            transactions_path, transactions_path.exists(), self._state.transactions
+            transactions_path, transactions_path.exists(), state.transactions
         )
         for found in self._scanner.batches():
             if isinstance(found, Unreadable):
@@ -118,8 +119,10 @@ class SegmentInspector:
                         yield from offsets.batch(found.position, header, self._last_offset)
                     if times:
                         yield from times.batch(header)
-                    yield from transactions.batch(header, control)
                     self._count(header)
+                    yield from transactions.batch(
+                        header, control, state.first_offset or 0, state.is_compacted or self._is_damaged
+                    )
                     continue
                 yield Finding(
                     self._log_path, found.position, FindingKind.BAD_CRC, self._bad_crc(found.header)
@@ -130,12 +133,12 @@ class SegmentInspector:
                 yield from offsets.unreadable(end)
             if times:
                 times.unreadable()
-        self._state.size += self._scanner.size
+        state.size += self._scanner.size
         if offsets:
             yield from offsets.finish(self._scanner.size, -1 if self._is_damaged else self._last_offset)
         if times:
             yield from times.finish()
-        yield from transactions.finish(self._state.is_compacted or self._is_damaged)
+        yield from transactions.finish(state.is_compacted or self._is_damaged)
 
     def index_entries(self, kind: FileKind) -> Iterator[Event]:
         """The entries as they stand in the file; what is wrong with them `events` says."""

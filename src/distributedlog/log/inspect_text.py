@@ -107,7 +107,7 @@ def _checkpoint_lines(path: Path, names: tuple[str, ...]) -> Iterator[tuple[int,
         return
     if not text:
         return  # as good as no file: Kafka creates them empty
-    lines = text.splitlines()
+    lines = text.split("\n")
     if len(lines) < 2:
         yield 0, _finding(path, FindingKind.CHECKPOINT, "version and number of entries are missing")
         return

@@ -43,7 +43,9 @@ class TransactionIndexWatcher:
         self._started = False
         self._unmatched: list[AbortedTransactionEntry] = []
 
-    def batch(self, header: BatchHeader, control: str | None) -> Iterator[Finding]:
+    def batch(
+        self, header: BatchHeader, control: str | None, log_start_offset: int, may_lack_records: bool
+    ) -> Iterator[Finding]:
         """``control`` names the marker in a control batch."""
         if control is None:
             if header.is_transactional:
@@ -62,13 +64,16 @@ class TransactionIndexWatcher:
             and control == ABORT
         )
         if is_match and entry is not None:
-            if first_offset is not None and entry.first_offset > first_offset:
+            # It may have begun before the log does, or its first records may have been compacted away.
+            may_begin_earlier = may_lack_records or entry.first_offset < log_start_offset
+            is_later = first_offset is not None and entry.first_offset > first_offset
+            if is_later or (entry.first_offset != first_offset and not may_begin_earlier):
                 yield Finding(
                     self._path,
                     entry.position,
                     FindingKind.TRANSACTION_INDEX,
                     f"the aborted transaction of producer {entry.producer_id} begins with offset "
-                    f"{first_offset}, not {entry.first_offset}",
+                    f"{'an earlier log' if first_offset is None else first_offset}, not {entry.first_offset}",
                 )
             yield from self._advance()
         elif control == ABORT and first_offset is not None:
