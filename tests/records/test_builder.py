@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.records.strategies import INT32_MAX, INT64_MAX, headers, nullable_blobs, records, timestamps
 
 from distributedlog.records import (
     BatchBuilder,
@@ -17,21 +18,7 @@ from distributedlog.records import (
     validate_records,
 )
 
-INT16_MAX, INT32_MAX, INT64_MAX = 2**15 - 1, 2**31 - 1, 2**63 - 1
-
-timestamps = st.one_of(
-    st.integers(-(2**62), 2**62), st.integers(1_700_000_000_000, 1_700_000_009_000), st.just(-1)
-)
-# Sizes on both sides of where a length needs one byte more.
-blobs = st.one_of(
-    st.binary(max_size=20),
-    st.builds(
-        lambda size, byte: bytes([byte]) * size, st.sampled_from([63, 64, 8191, 8192]), st.integers(0, 255)
-    ),
-)
-nullable_blobs = st.one_of(st.none(), blobs)
-headers = st.lists(st.tuples(st.text(max_size=8), nullable_blobs), max_size=3).map(tuple)
-records = st.lists(st.tuples(timestamps, nullable_blobs, nullable_blobs, headers), min_size=1, max_size=8)
+INT16_MAX = 2**15 - 1
 
 
 @given(records, st.sampled_from(Compression), st.integers(0, 2**62), st.integers(-1, INT32_MAX))
