@@ -58,6 +58,17 @@ class InvalidConfig(LogError, ValueError):
         self.reason = reason
 
 
+class InvalidTopicName(LogError, ValueError):
+    """A name that Kafka does not allow: it also names a directory."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(
+            f"{topic!r} is no topic name: take 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
+            "and neither '.' nor '..'"
+        )
+        self.topic = topic
+
+
 class LogClosed(LogError):
     """Use of a log, or of a file of it, after close()."""
 

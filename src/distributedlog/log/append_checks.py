@@ -1,0 +1,52 @@
+"""What a batch must be before it may enter a log [pure].
+
+The broker looks at headers only (a batch stays opaque), so this is the whole gate: sizes, magic,
+CRC, counts, and the timestamp bounds by the batch's largest timestamp.
+"""
+
+from typing import Final
+
+from crc32c import crc32c
+
+from distributedlog.log.config import LogConfig
+from distributedlog.log.errors import InvalidRecord, InvalidTimestamp, RecordTooLarge
+from distributedlog.log.files import Buffer
+from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD, CorruptBatchError
+
+CRC_START: Final = 21
+#: What `HEADER.unpack_from` gives, in wire order.
+HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+
+
+def checked_header(data: Buffer, position: int, end: int, message_bytes_max: int) -> HeaderFields:
+    """The header of the batch at ``position``, once its bytes are known to be sound."""
+    if end - position < HEADER_SIZE:
+        raise CorruptBatchError(f"{end - position} bytes where a batch header of {HEADER_SIZE} should be")
+    fields: HeaderFields = HEADER.unpack_from(data, position)
+    size = fields[1] + LOG_OVERHEAD
+    if fields[3] != 2:
+        raise CorruptBatchError(f"record batch of magic {fields[3]}; only magic 2 is stored")
+    if size < HEADER_SIZE or size > end - position:
+        raise CorruptBatchError(f"batch length {fields[1]} does not fit the {end - position} bytes given")
+    if size > message_bytes_max:
+        raise RecordTooLarge(size, message_bytes_max)
+    if crc32c(memoryview(data)[position + CRC_START : position + size]) != fields[4]:
+        raise CorruptBatchError("the CRC of the batch does not fit its bytes")
+    return fields
+
+
+def check_produced(fields: HeaderFields) -> None:
+    """Beyond soundness: what a producer may not send but a replica may (batches thinned by compaction)."""
+    if fields[12] < 1 or fields[6] != fields[12] - 1:
+        raise InvalidRecord(f"a produced batch of {fields[12]} records with last offset delta {fields[6]}")
+
+
+def check_timestamp(max_timestamp: int, config: LogConfig, now_ms: int) -> None:
+    """Kafka's bounds on what a producer may claim about time, by the batch's largest timestamp."""
+    if now_ms - max_timestamp > config.message_timestamp_before_max_ms or (
+        max_timestamp - now_ms > config.message_timestamp_after_max_ms
+    ):
+        raise InvalidTimestamp(
+            f"timestamp {max_timestamp} is further from the clock, {now_ms}, than "
+            "message.timestamp.before.max.ms and message.timestamp.after.max.ms allow"
+        )

@@ -1,0 +1,36 @@
+"""Pushing what was appended to the disk, away from the thread that owns the log [io].
+
+The owner of a log notes what is due (`PartitionLog.begin_flush`), any thread may do the waiting
+(`FlushJob.run`), and the owner takes the result in (`PartitionLog.complete_flush`). So a broker's
+event loop never waits for a disk, and many appends that came in meanwhile share the next fsync.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from distributedlog.log.errors import LogDirectoryOffline
+from distributedlog.log.files import Files
+from distributedlog.log.segment import Segment
+
+
+@dataclass(slots=True)
+class FlushJob:
+    """Everything below ``offset`` is on the disk once `run` has returned."""
+
+    offset: int
+    segments: list[Segment]
+    directory: Path
+    files: Files
+    directory_changed: bool
+
+    def run(self) -> None:
+        """Wait for the disk. A failed fsync is final: the page may be marked clean and yet be lost."""
+        try:
+            for segment in self.segments:
+                segment.sync_log()
+            for segment in self.segments[:-1]:
+                segment.sync_indexes()
+            if self.directory_changed:
+                self.files.fsync_directory(self.directory)
+        except OSError as error:
+            raise LogDirectoryOffline(str(self.directory), error) from error

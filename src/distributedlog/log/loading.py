@@ -1,0 +1,264 @@
+"""Opening a log: finishing what a crash interrupted, and cutting what it tore [io].
+
+A cleanly closed log is opened by a look at its tail, in time independent of its size. Otherwise
+every segment from the recovery point on is read batch by batch, with CRC, and cut at the first
+batch that is not sound. Below the recovery point everything had reached the disk; damage found
+there is not a torn write but a broken disk or a foreign hand, and nothing is cut: `CorruptLog`.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from distributedlog.log.batch_scan import CHUNK_BYTES, BatchAt, ScanEnd, scan_batches
+from distributedlog.log.config import LogConfig
+from distributedlog.log.errors import CorruptLog
+from distributedlog.log.files import Files, OpenFile, write_fully
+from distributedlog.log.leader_epochs import (
+    LEADER_EPOCH_CHECKPOINT,
+    LeaderEpochCheckpoint,
+    LeaderEpochFileCache,
+)
+from distributedlog.log.partition_log import PartitionLog
+from distributedlog.log.producer_state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
+from distributedlog.log.replay import replay_producers
+from distributedlog.log.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    Segment,
+    segment_path,
+)
+from distributedlog.log.segments import SegmentList
+from distributedlog.log.snapshot_files import SnapshotFiles
+from distributedlog.log.swap import finish_interrupted_swaps, remove_waste
+from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD
+
+#: Sound batches behind a damaged one, put aside by recovery instead of thrown away.
+CUT_SUFFIX: Final = ".cut"
+INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    """What opening a log had to do; all zero after a clean close."""
+
+    was_clean: bool = True
+    segments_scanned: int = 0
+    bytes_scanned: int = 0
+    bytes_cut: int = 0
+    cut_reason: str = ""
+    saved_to: list[Path] = field(default_factory=list)
+    swaps_finished: int = 0
+
+
+def open_partition_log(
+    files: Files,
+    directory: Path,
+    config: LogConfig,
+    *,
+    was_clean: bool,
+    now_ms: int,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+    producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
+    cut_damage: bool = False,
+) -> tuple[PartitionLog, RecoveryReport]:
+    """Open the log in ``directory``, which exists; an empty one begins at ``log_start_offset``."""
+    report = RecoveryReport(was_clean)
+    report.swaps_finished = finish_interrupted_swaps(files, directory)
+    remove_waste(files, directory)
+    base_offsets = _segment_base_offsets(files, directory)
+    created = not base_offsets
+    segments = SegmentList(
+        Segment(
+            files,
+            directory,
+            base_offset,
+            index_interval_bytes=config.index_interval_bytes,
+            index_bytes_max=config.segment_index_bytes,
+            created_ms=now_ms,
+        )
+        for base_offset in (base_offsets or [log_start_offset])
+    )
+    if created:
+        segments.active.create()
+    epochs = _read_leader_epochs(files, directory)
+    log_end_offset: int | None = log_start_offset
+    first_scanned: int | None = None
+    if not created:
+        log_end_offset = _end_of_clean_log(segments) if was_clean else None
+    if log_end_offset is None:
+        report.was_clean = False
+        first_scanned = segments.floor(recovery_point).base_offset
+        log_end_offset = _recover(files, segments, epochs, recovery_point, report, cut_damage=cut_damage)
+    log_start_offset = min(max(log_start_offset, segments[0].base_offset), log_end_offset)
+    segments.active.activate()
+    epochs_changed = epochs.truncate_from_end(log_end_offset)
+    epochs_changed |= epochs.truncate_from_start(log_start_offset)
+    if epochs_changed or not report.was_clean:
+        LeaderEpochCheckpoint(files, directory / LEADER_EPOCH_CHECKPOINT).write(epochs)
+    states = ProducerStateManager(producer_id_expiration_ms)
+    snapshots = SnapshotFiles(files, directory)
+    snapshots.delete_from(log_end_offset + 1)
+    replay_producers(
+        states,
+        segments,
+        snapshots,
+        log_end_offset=log_end_offset,
+        rebuild_transaction_indexes_from=first_scanned,
+        now_ms=now_ms,
+    )
+    log = PartitionLog(
+        files,
+        directory,
+        config,
+        segments=segments,
+        snapshots=snapshots,
+        producer_states=states,
+        leader_epochs=epochs,
+        log_start_offset=log_start_offset,
+        log_end_offset=log_end_offset,
+        recovery_point=log_end_offset if report.was_clean else min(recovery_point, log_end_offset),
+        directory_changed=created,
+    )
+    return log, report
+
+
+def _read_leader_epochs(files: Files, directory: Path) -> LeaderEpochFileCache:
+    checkpoint = LeaderEpochCheckpoint(files, directory / LEADER_EPOCH_CHECKPOINT)
+    try:
+        return checkpoint.read()
+    except CorruptLog:
+        return LeaderEpochFileCache()
+
+
+def _is_segment_log(name: str) -> bool:
+    return len(name) == 20 + len(LOG_SUFFIX) and name.endswith(LOG_SUFFIX) and name[:20].isdigit()
+
+
+def _segment_base_offsets(files: Files, directory: Path) -> list[int]:
+    """Of all segments, rising; indexes without a log are removed."""
+    names = os.listdir(directory)
+    base_offsets = {int(name[:20]) for name in names if _is_segment_log(name)}
+    for name in names:
+        stem, suffix = os.path.splitext(name)
+        if suffix in INDEX_SUFFIXES and stem.isdigit() and int(stem) not in base_offsets:
+            files.unlink(directory / name)
+    return sorted(base_offsets)
+
+
+# -- the end of the log -------------------------------------------------------------------------------
+
+
+def _end_of_clean_log(segments: SegmentList) -> int | None:
+    """The log end offset by a look at the tail; None when the tail is not what a clean close leaves."""
+    active = segments.active
+    end_offset = active.base_offset
+    scan_end = ScanEnd()
+    for batch in scan_batches(
+        active.log, active.last_indexed_position(), active.size, check_crc=False, scan_end=scan_end
+    ):
+        end_offset = batch.last_offset + 1
+    return end_offset if scan_end.position == active.size else None
+
+
+def _recover(
+    files: Files,
+    segments: SegmentList,
+    epochs: LeaderEpochFileCache,
+    recovery_point: int,
+    report: RecoveryReport,
+    *,
+    cut_damage: bool,
+) -> int:
+    """Read all from the recovery point on, cut where it is no longer sound; the log end offset."""
+    end_offset = segments.floor(recovery_point).base_offset
+
+    def observe(batch: BatchAt) -> None:
+        nonlocal end_offset
+        end_offset = batch.last_offset + 1
+        if batch.leader_epoch > epochs.latest_epoch:
+            epochs.assign(batch.leader_epoch, batch.base_offset)
+
+    for segment in segments.from_offset(recovery_point):
+        if segment.base_offset < end_offset:
+            scan_end = ScanEnd(0, f"it begins below {end_offset}, where the segment before ends")
+        else:
+            end_offset = segment.base_offset
+            scan_end = segment.recover(observe)
+        report.segments_scanned += 1
+        report.bytes_scanned += scan_end.position
+        if scan_end.position < segment.size:
+            if end_offset < recovery_point and not cut_damage:
+                raise CorruptLog(
+                    str(segment.log.path),
+                    scan_end.position,
+                    f"{scan_end.reason}; offsets below {recovery_point} had reached the disk, so this is no "
+                    "torn write and nothing was cut (open with repair=True to keep what lies before it)",
+                )
+            report.cut_reason = scan_end.reason
+            _cut(files, segments, segment, scan_end.position, end_offset, report)
+            break
+    if end_offset < recovery_point and not cut_damage:
+        raise CorruptLog(
+            str(segments.active.log.path),
+            segments.active.size,
+            f"the log ends at offset {end_offset}, but offsets up to {recovery_point} had reached the disk "
+            "(open with repair=True to go on without them)",
+        )
+    return end_offset
+
+
+def _cut(
+    files: Files,
+    segments: SegmentList,
+    segment: Segment,
+    position: int,
+    end_offset: int,
+    report: RecoveryReport,
+) -> None:
+    """Cut a segment and drop those behind it; what could still be of worth is put aside first."""
+    later = [other for other in segments if other.base_offset > segment.base_offset]
+    for other in later:
+        report.bytes_cut += other.size
+        if other.size:
+            saved = Path(f"{other.path(LOG_SUFFIX)}{CUT_SUFFIX}")
+            files.rename(other.path(LOG_SUFFIX), saved)
+            report.saved_to.append(saved)
+        for path in other.rename_to_deleted():
+            files.unlink(path)
+    segments.replace(later, [])
+    report.bytes_cut += segment.size - position
+    if _sound_batch_follows(segment, position):
+        report.saved_to.append(_save_tail(files, segment, position))
+    segment.truncate(position, end_offset)
+
+
+def _sound_batch_follows(segment: Segment, position: int) -> bool:
+    """Whether the damaged batch's own length leads to a sound one: then it was no torn end."""
+    header = segment.region(position, HEADER_SIZE).read()
+    if len(header) < HEADER_SIZE:
+        return False
+    size = HEADER.unpack(header)[1] + LOG_OVERHEAD
+    if not HEADER_SIZE <= size < segment.size - position:
+        return False
+    following = scan_batches(segment.log, position + size, segment.size, check_crc=True)
+    return next(following, None) is not None
+
+
+def _save_tail(files: Files, segment: Segment, position: int) -> Path:
+    saved = Path(f"{segment.path(LOG_SUFFIX)}.{position}{CUT_SUFFIX}")
+    fd = files.open(saved, create=True)
+    try:
+        at = position
+        while at < segment.size:
+            chunk = segment.region(at, min(CHUNK_BYTES, segment.size - at)).read()
+            write_fully(files, fd, chunk, at - position)
+            at += len(chunk)
+        files.fsync(fd)
+    finally:
+        files.close(fd)
+    return saved

@@ -1,0 +1,78 @@
+"""From file regions to records: the reading end of the embedded log."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from distributedlog.log.errors import CorruptLog
+from distributedlog.log.files import FileRegion
+from distributedlog.records import CorruptBatchError, Record, iterate_batches, verify_crc
+from distributedlog.records.header import CONTROL_BIT
+from distributedlog.records.reading import decode_fields
+from distributedlog.records.record import make_record
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: Finds the batches from an offset on; None at the end of the log.
+Fetch = Callable[[int, int], FileRegion | None]
+
+RECORDS_CHUNK_BYTES: Final = 1 << 20
+COLUMNS_CHUNK_BYTES: Final = 4 << 20
+#: For the first read of an iteration, which often stays the only one.
+FIRST_CHUNK_BYTES: Final = 1 << 14
+
+
+def read_records(fetch: Fetch, offset: int, end_offset: int | None = None) -> Iterator[Record]:
+    """Every record from ``offset`` on, chunk by chunk, each batch checked against its CRC."""
+    bytes_max = FIRST_CHUNK_BYTES
+    while (region := fetch(offset, bytes_max)) is not None:
+        data = region.read()
+        next_offset = offset
+        position = 0
+        try:
+            for position, header in iterate_batches(data):
+                next_offset = header.next_offset
+                if header.attributes & CONTROL_BIT or next_offset <= offset:
+                    continue
+                verify_crc(data, position, header)
+                fields = decode_fields(data, position, header)
+                if header.base_offset < offset:
+                    fields = [record for record in fields if record[0] >= offset]
+                if end_offset is not None and next_offset > end_offset:
+                    yield from map(make_record, [record for record in fields if record[0] < end_offset])
+                    return
+                yield from map(make_record, fields)
+        except CorruptBatchError as error:
+            raise CorruptLog(str(region.file.path), region.position + position, str(error)) from error
+        if next_offset == offset:
+            raise CorruptLog(str(region.file.path), region.position, f"no whole batch for offset {offset}")
+        offset = next_offset
+        bytes_max = RECORDS_CHUNK_BYTES
+
+
+def read_columns(
+    fetch: Fetch, offset: int, end_offset: int | None, columns: tuple[str, ...] | None
+) -> Iterator["pyarrow.RecordBatch"]:
+    """The same as Arrow record batches of a few megabytes each, without a Python object per record."""
+    from distributedlog.records.columns import COLUMNS, decode_chunk  # noqa: PLC0415 (the extra `arrow`)
+
+    while (region := fetch(offset, COLUMNS_CHUNK_BYTES)) is not None:
+        data = memoryview(region.read())
+        start = 0
+        while True:
+            try:
+                chunk = decode_chunk(
+                    data[start:], start_offset=offset, end_offset=end_offset, columns=columns or COLUMNS
+                )
+            except CorruptBatchError as error:
+                raise CorruptLog(str(region.file.path), region.position + start, str(error)) from error
+            if chunk.records.num_rows:
+                yield chunk.records
+            start += chunk.consumed
+            offset = max(offset, chunk.next_offset)
+            if not chunk.is_cut:
+                break
+        if start == 0:
+            raise CorruptLog(str(region.file.path), region.position, f"no whole batch for offset {offset}")
+        if end_offset is not None and offset >= end_offset:
+            return

@@ -1,0 +1,427 @@
+"""One segment: a `.log` file of batches with its offset, time and transaction index [io].
+
+Only the newest segment of a log, the active one, is appended to; the others never change until
+they are deleted or replaced whole by compaction. A segment opens its files when first used, so a
+log of a thousand segments opens as fast as a log of one.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from distributedlog.log.batch_scan import BatchAt, ScanEnd, scan_batches
+from distributedlog.log.errors import CorruptLog
+from distributedlog.log.files import Buffer, FileRegion, Files, OpenFile, write_fully
+from distributedlog.log.index_file import OFFSET_ENTRY, TIME_ENTRY, IndexFile
+from distributedlog.log.transaction_index import TransactionIndex
+from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD
+
+LOG_SUFFIX: Final = ".log"
+INDEX_SUFFIX: Final = ".index"
+TIME_INDEX_SUFFIX: Final = ".timeindex"
+TRANSACTION_INDEX_SUFFIX: Final = ".txnindex"
+DELETED_SUFFIX: Final = ".deleted"
+
+#: Bytes read at once while looking for one batch behind an index entry.
+FIND_CHUNK_BYTES: Final = 8192
+NO_TIMESTAMP: Final = -1
+RELATIVE_OFFSET_MAX: Final = 2**31 - 1
+
+
+def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
+    """Where a file of a segment lives: the base offset in twenty digits, and what kind it is."""
+    return directory / f"{base_offset:020d}{suffix}"
+
+
+class Segment:
+    """The batches from ``base_offset`` up to the next segment's base offset.
+
+    ``size`` counts the bytes that hold whole batches; whatever the file holds beyond is a torn
+    write that is about to be cut.
+    """
+
+    __slots__ = (
+        "_files",
+        "_log",
+        "_max_timestamp",
+        "_offset_index",
+        "_size",
+        "_time_index",
+        "_transaction_index",
+        "_writable",
+        "base_offset",
+        "bytes_since_index_entry",
+        "created_ms",
+        "directory",
+        "first_batch_timestamp",
+        "index_bytes_max",
+        "index_interval_bytes",
+        "offset_of_max_timestamp",
+    )
+
+    def __init__(
+        self,
+        files: Files,
+        directory: Path,
+        base_offset: int,
+        *,
+        index_interval_bytes: int = 4096,
+        index_bytes_max: int = 10 * 1024 * 1024,
+        created_ms: int = 0,
+        writable: bool = True,
+    ) -> None:
+        self._files = files
+        self.directory = directory
+        self.base_offset = base_offset
+        self.index_interval_bytes = index_interval_bytes
+        self.index_bytes_max = index_bytes_max
+        self.created_ms = created_ms
+        self._writable = writable
+        self._log: OpenFile | None = None
+        self._offset_index: IndexFile | None = None
+        self._time_index: IndexFile | None = None
+        self._transaction_index: TransactionIndex | None = None
+        self._size = -1
+        self._max_timestamp: int | None = None
+        self.offset_of_max_timestamp = base_offset
+        self.bytes_since_index_entry = 0
+        self.first_batch_timestamp: int | None = None
+
+    def path(self, suffix: str) -> Path:
+        return segment_path(self.directory, self.base_offset, suffix)
+
+    # -- files, opened on first use -------------------------------------------------------------
+
+    @property
+    def log(self) -> OpenFile:
+        if self._log is None:
+            path = self.path(LOG_SUFFIX)
+            self._log = (
+                OpenFile(self._files, path) if self._writable else OpenFile.read_only(self._files, path)
+            )
+        return self._log
+
+    @property
+    def offset_index(self) -> IndexFile:
+        if self._offset_index is None:
+            self._open_indexes()
+        assert self._offset_index is not None
+        return self._offset_index
+
+    @property
+    def time_index(self) -> IndexFile:
+        if self._time_index is None:
+            self._open_indexes()
+        assert self._time_index is not None
+        return self._time_index
+
+    @property
+    def transaction_index(self) -> TransactionIndex:
+        if self._transaction_index is None:
+            self._transaction_index = TransactionIndex(self._files, self.path(TRANSACTION_INDEX_SUFFIX))
+        return self._transaction_index
+
+    @property
+    def size(self) -> int:
+        if self._size < 0:
+            self._size = self.log.size()
+        return self._size
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp of any batch, from the time index's last entry when not yet known."""
+        if self._max_timestamp is None:
+            self._load_max_timestamp()
+        assert self._max_timestamp is not None
+        return self._max_timestamp
+
+    def create(self) -> None:
+        """Make the log file; the indexes appear with their first page or when the segment is sealed."""
+        self._log = OpenFile(self._files, self.path(LOG_SUFFIX), create=True)
+        self._size = self._log.size()
+        self.activate()
+
+    def _open_indexes(self) -> None:
+        """Open both indexes; what fails a spot check is rebuilt from the log."""
+        self._offset_index = IndexFile(
+            self._files, self.path(INDEX_SUFFIX), OFFSET_ENTRY, writable=self._writable
+        )
+        self._time_index = IndexFile(
+            self._files, self.path(TIME_INDEX_SUFFIX), TIME_ENTRY, writable=self._writable
+        )
+        if not self._indexes_look_sound():
+            self.rebuild_indexes()
+
+    # -- appending --------------------------------------------------------------------------------
+
+    def activate(self) -> None:
+        """Make ready for appends; `append` relies on everything being open."""
+        self._open_indexes()
+        self._load_max_timestamp()
+        self.bytes_since_index_entry = self.size - self.last_indexed_position()
+
+    def write(self, data: Buffer, size: int) -> None:
+        """Put whole batches behind the last one; `note_batch` for each makes them part of the log.
+
+        After an ``OSError`` the caller must `cut_torn_write` before anything else.
+        """
+        written = self._files.pwrite(self._log.fd, data, self._size)  # type: ignore[union-attr]
+        if written != size:
+            self._write_rest(memoryview(data)[written:], self._size + written)
+
+    def note_batch(self, size: int, last_offset: int, max_timestamp: int) -> None:
+        """Take the next written batch into the size, the running maximum of time, and the indexes."""
+        if max_timestamp > self._max_timestamp:  # type: ignore[operator]
+            self._max_timestamp = max_timestamp
+            self.offset_of_max_timestamp = last_offset
+        since = self.bytes_since_index_entry
+        if since > self.index_interval_bytes:
+            self.add_index_entries(last_offset, self._size)
+            since = 0
+        self.bytes_since_index_entry = since + size
+        self._size += size
+
+    def _write_rest(self, rest: memoryview, position: int) -> None:
+        """A short write is how a full disk announces itself; the next one raises."""
+        write_fully(self._files, self.log.fd, rest, position)
+
+    def cut_torn_write(self) -> None:
+        """Bring the file back to its last whole batch after a failed append."""
+        self._files.truncate(self.log.fd, self.size)
+
+    def add_index_entries(self, last_offset: int, position: int) -> None:
+        """Note where the batch that ends in ``last_offset`` starts, and the running maximum of time."""
+        self.offset_index.append(OFFSET_ENTRY.pack(last_offset - self.base_offset, position))
+        self._note_max_timestamp()
+
+    def _note_max_timestamp(self) -> None:
+        """Add the running maximum to the time index when it has grown."""
+        index = self.time_index
+        count = index.entry_count
+        last = index.entry(count - 1)[0] if count else NO_TIMESTAMP
+        if self.max_timestamp > last:
+            index.append(TIME_ENTRY.pack(self.max_timestamp, self.offset_of_max_timestamp - self.base_offset))
+
+    def is_index_full(self) -> bool:
+        entries_max = self.index_bytes_max // TIME_ENTRY.size - 1
+        return (
+            self._offset_index is not None
+            and self._time_index is not None
+            and max(self._offset_index.entry_count, self._time_index.entry_count) >= entries_max
+        )
+
+    def can_hold(self, last_offset: int) -> bool:
+        """Index entries are relative to the base offset and 32 bits wide."""
+        return last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
+
+    # -- finding ------------------------------------------------------------------------------------
+
+    def find(self, offset: int, from_position: int | None = None) -> BatchAt | None:
+        """The first batch that ends at ``offset`` or later, or None when the segment ends before.
+
+        The index gives a batch at or before it; from there the headers are walked in small reads.
+        """
+        fd = self.log.fd
+        end = self.size
+        position = self.index_position(offset) if from_position is None else from_position
+        unpack_from = HEADER.unpack_from
+        chunk = b""
+        chunk_start = position
+        while end - position >= HEADER_SIZE:
+            at = position - chunk_start
+            if len(chunk) - at < HEADER_SIZE:
+                chunk = os.pread(fd, min(FIND_CHUNK_BYTES, end - position), position)
+                chunk_start, at = position, 0
+                if len(chunk) < HEADER_SIZE:
+                    return None
+            header = unpack_from(chunk, at)
+            size = header[1] + LOG_OVERHEAD
+            last_offset = header[0] + header[6]
+            if size < HEADER_SIZE or size > end - position or header[3] != 2:
+                raise CorruptLog(str(self.log.path), position, "no batch starts here")
+            if last_offset >= offset:
+                return BatchAt(
+                    position, size, header[0], last_offset, header[2], header[5], header[8], header[9],
+                    header[10], header[11], header[12],
+                )  # fmt: skip
+            position += size
+        return None
+
+    def index_position(self, offset: int) -> int:
+        """Position of a batch that starts at or before ``offset``."""
+        index = self.offset_index
+        number = index.floor(offset - self.base_offset)
+        return index.entry(number)[1] if number >= 0 else 0
+
+    def find_by_timestamp(self, timestamp: int, start_offset: int) -> BatchAt | None:
+        """The first batch from ``start_offset`` on whose largest timestamp is at least this one."""
+        if self.max_timestamp < timestamp:
+            return None
+        index = self.time_index
+        number = index.floor(timestamp - 1)
+        known_smaller = self.base_offset + index.entry(number)[1] if number >= 0 else self.base_offset
+        position = self.index_position(max(known_smaller, start_offset))
+        for batch in self.batches(position):
+            if batch.last_offset >= start_offset and batch.max_timestamp >= timestamp:
+                return batch
+        return None
+
+    def batches(self, position: int = 0, end: int | None = None) -> Iterator[BatchAt]:
+        """Headers from a batch's start on, without looking at the records."""
+        return scan_batches(self.log, position, self.size if end is None else end, check_crc=False)
+
+    def region(self, position: int, size: int) -> FileRegion:
+        return FileRegion(self.log, position, size)
+
+    def _load_max_timestamp(self) -> None:
+        """The time index's last entry, unless a batch behind the last indexed one is younger."""
+        index = self.time_index
+        count = index.entry_count
+        timestamp, relative_offset = index.entry(count - 1) if count else (NO_TIMESTAMP, 0)
+        offset = self.base_offset + relative_offset
+        for batch in self.batches(self.last_indexed_position()):
+            if batch.max_timestamp > timestamp:
+                timestamp, offset = batch.max_timestamp, batch.last_offset
+        self._max_timestamp, self.offset_of_max_timestamp = timestamp, offset
+
+    def last_indexed_position(self) -> int:
+        """Where to start reading when only the tail is of interest."""
+        index = self.offset_index
+        count = index.entry_count
+        return index.entry(count - 1)[1] if count else 0
+
+    # -- checking and rebuilding --------------------------------------------------------------------
+
+    def _indexes_look_sound(self) -> bool:
+        """A spot check in constant time: the last entries must point at batches that say the same."""
+        offsets, times = self._offset_index, self._time_index
+        assert offsets is not None
+        assert times is not None
+        if offsets.has_odd_size or times.has_odd_size:
+            return False
+        position, last_offset = 0, self.base_offset - 1
+        if offsets.entry_count:
+            relative_offset, position = offsets.entry(offsets.entry_count - 1)
+            last_offset = self.base_offset + relative_offset
+            batch = next(self.batches(position), None) if 0 < position < self.size else None
+            if batch is None or batch.last_offset != last_offset:
+                return False
+        if times.entry_count:
+            timestamp, relative_offset = times.entry(times.entry_count - 1)
+            if relative_offset < 0 or timestamp < 0:
+                return False
+            if (holder := self.find(self.base_offset + relative_offset)) is None:
+                return False
+            if holder.max_timestamp != timestamp:
+                return False
+        elif offsets.entry_count:
+            return False
+        return not self._misses_entries(position)
+
+    def _misses_entries(self, position: int) -> bool:
+        """Whether a writer would have put a further entry behind the last one: the file is short."""
+        since = 0
+        for number, batch in enumerate(self.batches(position)):
+            if number and since > self.index_interval_bytes:
+                return True
+            since += batch.size
+        return False
+
+    def rebuild_indexes(self) -> None:
+        """Write both indexes anew from the batch headers."""
+        self._walk_and_index(scan_batches(self.log, 0, self.size, check_crc=False), lambda _: None)
+
+    def recover(self, observe: Callable[[BatchAt], None]) -> ScanEnd:
+        """Check every batch with its CRC, rebuild the indexes, and say where the sound part ends.
+
+        The file is left as it is: what to do with the rest is the caller's decision.
+        """
+        scan_end = ScanEnd()
+        self._size = self.log.size()
+        batches = scan_batches(
+            self.log, 0, self._size, check_crc=True, previous_offset=self.base_offset - 1, scan_end=scan_end
+        )
+        if self._offset_index is None:
+            self._offset_index = IndexFile(
+                self._files, self.path(INDEX_SUFFIX), OFFSET_ENTRY, writable=self._writable
+            )
+            self._time_index = IndexFile(
+                self._files, self.path(TIME_INDEX_SUFFIX), TIME_ENTRY, writable=self._writable
+            )
+        self._walk_and_index(batches, observe)
+        return scan_end
+
+    def _walk_and_index(self, batches: Iterator[BatchAt], observe: Callable[[BatchAt], None]) -> None:
+        self.offset_index.cut(0)
+        self.time_index.cut(0)
+        self._max_timestamp = NO_TIMESTAMP
+        self.offset_of_max_timestamp = self.base_offset
+        since = 0
+        for batch in batches:
+            if batch.max_timestamp > self._max_timestamp:
+                self._max_timestamp = batch.max_timestamp
+                self.offset_of_max_timestamp = batch.last_offset
+            if since > self.index_interval_bytes:
+                self.add_index_entries(batch.last_offset, batch.position)
+                since = 0
+            since += batch.size
+            observe(batch)
+        self.bytes_since_index_entry = since
+        self._note_max_timestamp()
+
+    # -- cutting and leaving --------------------------------------------------------------------------
+
+    def truncate(self, position: int, next_offset: int) -> None:
+        """Drop the bytes from a batch's start on, and every index entry that speaks of them."""
+        self._files.truncate(self.log.fd, position)
+        self._size = position
+        relative = next_offset - self.base_offset
+        offsets, times = self.offset_index, self.time_index
+        offsets.cut(offsets.floor(relative - 1) + 1)
+        kept = times.entry_count
+        while kept and times.entry(kept - 1)[1] >= relative:
+            kept -= 1
+        times.cut(kept)
+        self._load_max_timestamp()
+        self.bytes_since_index_entry = position - self.last_indexed_position()
+
+    def seal(self) -> None:
+        """No more appends: the indexes are made whole. Nothing is pushed to the disk yet."""
+        self._note_max_timestamp()
+        self.offset_index.seal()
+        self.time_index.seal()
+
+    def sync_log(self) -> None:
+        """Push the batches to the disk; safe beside appends, from any thread."""
+        self._files.fsync(self.log.fd)
+
+    def sync_indexes(self) -> None:
+        self.offset_index.sync()
+        self.time_index.sync()
+        self.transaction_index.sync()
+
+    def suffixes(self) -> list[str]:
+        """The kinds of file that this segment has on disk."""
+        kinds = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+        return [suffix for suffix in kinds if self.path(suffix).exists()]
+
+    def rename_to_deleted(self) -> list[Path]:
+        """Take the files out of the log; who still reads them goes on reading."""
+        renamed = []
+        for suffix in self.suffixes():
+            path = self.path(suffix)
+            target = Path(f"{path}{DELETED_SUFFIX}")
+            self._files.rename(path, target)
+            renamed.append(target)
+        return renamed
+
+    def close(self) -> None:
+        """Let go of files and maps; used again, the segment opens them again."""
+        if self._log is not None:
+            self._log.close()
+        if self._offset_index is not None:
+            self._offset_index.close()
+        if self._time_index is not None:
+            self._time_index.close()
+        self._log = self._offset_index = self._time_index = self._transaction_index = None
