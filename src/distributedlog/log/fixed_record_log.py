@@ -6,6 +6,8 @@ Record N stands at N * (record_size + 4); nothing else is in the file, no header
 leaves is told by the slots themselves: a torn tail, shorter than a slot, is overwritten by the next append,
 and from the first slot with a bad CRC on everything counts as never written. Opening changes nothing, so
 that a look with the wrong record_size does no harm; what was discarded is cut off before the next append.
+
+A slot of zeros, which a loss of power may leave, is never good: below 2**31 - 1 zeros the CRC is not zero.
 """
 
 import errno
@@ -51,13 +53,22 @@ class FixedRecordLog:
         "_files",
         "_is_dirty",
         "_is_new",
+        "_must_cut",
         "_read_only",
         "path",
         "record_size",
         "slot_size",
     )
 
-    def __init__(self, files: Files, path: Path | str, record_size: int, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        files: Files,
+        path: Path | str,
+        record_size: int,
+        *,
+        read_only: bool = False,
+        exclusive: bool = False,
+    ) -> None:
         if type(record_size) is not int or not 1 <= record_size <= RECORD_SIZE_MAX:
             raise ValueError(f"record_size {record_size!r} is not a number from 1 to {RECORD_SIZE_MAX}")
         self.path = Path(path)
@@ -71,43 +82,40 @@ class FixedRecordLog:
         self._file: OpenFile | None = (
             OpenFile.read_only(files, self.path) if read_only else OpenFile(files, self.path, create=True)
         )
+        if exclusive:
+            self._lock(self._file)
         self._count = self._count_good(0)
+        self._must_cut = self.discarded_bytes >= self.slot_size
 
     @classmethod
     def open(cls, path: Path | str, record_size: int, *, read_only: bool = False) -> Self:
         """Open a file of the real file system; for writing it is made when missing, and DirectoryLocked is
         raised when another writer has it."""
-        log = cls(REAL_FILES, path, record_size, read_only=read_only)
-        if not read_only:
-            try:
-                fcntl.flock(log._opened().fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                log._opened().close()
-                raise DirectoryLocked(str(log.path)) from error
-            log._count = log._count_good(0)
-        return log
+        return cls(REAL_FILES, path, record_size, read_only=read_only, exclusive=not read_only)
 
     # Writing
 
     def append(self, payload: Buffer) -> int:
         """Write one record of exactly record_size bytes; its number."""
-        if len(payload) != self.record_size:
-            raise self._wrong_size(payload, None)
+        slot = crc32c(payload).to_bytes(CRC_SIZE, "big") + payload
+        if len(slot) != self.slot_size:
+            raise self._wrong_size(slot, None)
         number = self._count
-        self._write(crc32c(payload).to_bytes(CRC_SIZE, "big") + payload, 1)
+        self._write(slot, 1)
         return number
 
     def append_many(self, payloads: Iterable[Buffer]) -> range:
         """Write records in one piece, all or none; their numbers."""
-        pieces: list[Buffer] = []
+        slots: list[bytes] = []
         for index, payload in enumerate(payloads):
-            if len(payload) != self.record_size:
-                raise self._wrong_size(payload, index)
-            pieces += (crc32c(payload).to_bytes(CRC_SIZE, "big"), payload)
-        first, count = self._count, len(pieces) // 2
-        if count:
-            self._write(b"".join(pieces), count)
-        return range(first, first + count)
+            slot = crc32c(payload).to_bytes(CRC_SIZE, "big") + payload
+            if len(slot) != self.slot_size:
+                raise self._wrong_size(slot, index)
+            slots.append(slot)
+        first = self._count
+        if slots:
+            self._write(b"".join(slots), len(slots))
+        return range(first, first + len(slots))
 
     def flush(self) -> None:
         """Sync what was appended to the disk. A sync that fails once ends all writing: what the page cache
@@ -134,6 +142,7 @@ class FixedRecordLog:
         except OSError as error:
             raise self._fail(error) from error
         self._count = count
+        self._must_cut = False
 
     def clear(self) -> None:
         self.truncate_to(0)
@@ -240,7 +249,7 @@ class FixedRecordLog:
     def _write(self, data: Buffer, count: int) -> None:
         file = self._writable()
         position = self._count * self.slot_size
-        if not self._is_dirty and self.discarded_bytes >= self.slot_size:
+        if self._must_cut:
             # Slots behind the damage must not come back to life when the damaged one is overwritten.
             self.truncate_to(self._count)
         self._is_dirty = True
@@ -275,8 +284,15 @@ class FixedRecordLog:
             raise LogClosed(str(self.path))
         return self._file
 
-    def _wrong_size(self, payload: Buffer, index: int | None) -> InvalidRecord:
+    def _lock(self, file: OpenFile) -> None:
+        try:
+            fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise DirectoryLocked(str(self.path)) from error
+
+    def _wrong_size(self, slot: bytes, index: int | None) -> InvalidRecord:
+        size = len(slot) - CRC_SIZE
         return InvalidRecord(
-            f"the payload has {len(payload)} bytes, records of {self.path} have exactly {self.record_size}",
-            index,
+            f"the payload has {size} bytes, records of {self.path} have exactly {self.record_size}", index
         )
