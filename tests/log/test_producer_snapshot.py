@@ -6,18 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distributedlog.log.errors import CorruptLog
-from distributedlog.log.files import REAL_FILES
 from distributedlog.log.producer_entry import BatchMetadata, ProducerStateEntry
-from distributedlog.log.producer_snapshot import (
-    decode_snapshot,
-    encode_snapshot,
-    read_snapshot,
-    snapshot_file_name,
-    snapshot_offset_of,
-    snapshots_outside,
-    stray_snapshots,
-    write_snapshot,
-)
+from distributedlog.log.producer_snapshot import decode_snapshot, encode_snapshot
 
 
 def facts(entry):
@@ -115,38 +105,3 @@ def test_damage_is_named(data, position, words):
     with pytest.raises(CorruptLog, match=words) as caught:
         decode_snapshot("p", data)
     assert (caught.value.path, caught.value.position) == ("p", position)
-
-
-def test_files(tmp_path):
-    entry = ProducerStateEntry(7, producer_epoch=2)
-    path = write_snapshot(REAL_FILES, tmp_path, 1234, [entry])
-    assert path == tmp_path / "00000000000000001234.snapshot"
-    assert [facts(found) for found in read_snapshot(REAL_FILES, tmp_path, 1234)] == [facts(entry)]
-    path.write_bytes(b"?")
-    with pytest.raises(CorruptLog, match=r"1234\.snapshot"):
-        read_snapshot(REAL_FILES, tmp_path, 1234)
-
-
-def test_file_names():
-    assert snapshot_offset_of(snapshot_file_name(2**62)) == 2**62
-    for name in ("00000000000000001234.log", "1234.snapshot", "00000000000000001234.snapshot.deleted"):
-        assert snapshot_offset_of(name) is None
-
-
-@pytest.mark.parametrize(
-    ("snapshots", "segments", "stray"),
-    [
-        ([], [0, 5], set()),
-        ([5, 9], [0, 5, 9], set()),
-        ([5, 7, 9, 12], [0, 5, 9], {7}),
-        ([5, 7, 8], [0, 5, 9], {7, 8}),
-        ([11, 12], [0, 9], {11}),
-        ([3], [], set()),
-    ],
-)
-def test_stray_snapshots(snapshots, segments, stray):
-    assert stray_snapshots(snapshots, segments) == stray
-
-
-def test_snapshots_outside():
-    assert snapshots_outside([0, 5, 6, 10, 11], 5, 10) == {0, 5, 11}

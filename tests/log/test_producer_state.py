@@ -343,13 +343,12 @@ def test_truncating_all_forgets_all(log):
 def test_deleted_records_leave_their_producer_known(log):
     log.append(batch(sequence=0, transactional=True))
     log.end_transaction()
-    log.manager.on_log_start_offset_incremented(2, None)
+    log.manager.on_log_start_offset_incremented(2)
     assert log.manager.first_unstable_offset is None
-    assert log.manager.last_snapshot_offset == 2
     with pytest.raises(OutOfOrderSequence):
         log.append(batch(sequence=5))
-    log.manager.on_log_start_offset_incremented(9, 7)
-    assert (log.manager.map_end_offset, log.manager.last_snapshot_offset) == (9, 7)
+    log.manager.on_log_start_offset_incremented(9)
+    assert log.manager.map_end_offset == 9
 
 
 # Against a model that keeps every batch and every marker and looks at all of them each time

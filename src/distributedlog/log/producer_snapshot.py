@@ -6,19 +6,16 @@
 
 Everything big-endian. Of the batches a producer sent last, only the newest is kept. A snapshot saves
 reading the log from its start; a damaged one is dropped and an older one, or the start, taken instead.
+The bytes are made and read here [pure]; `snapshot_files.py` keeps the files.
 """
 
-import os
-import re
 import struct
-from collections.abc import Collection, Iterable
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Final
 
 from crc32c import crc32c
 
 from distributedlog.log.errors import CorruptLog
-from distributedlog.log.files import Files
 from distributedlog.log.producer_entry import (
     NO_OFFSET,
     NO_SEQUENCE,
@@ -34,7 +31,6 @@ _HEADER: Final = struct.Struct(">hIi")
 _CRC_START: Final = 6
 _COUNT: Final = struct.Struct(">i")
 _ENTRY: Final = struct.Struct(">qhiqiqiq")
-_FILE_NAME: Final = re.compile(r"([0-9]{20})\.snapshot")
 
 
 def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
@@ -91,41 +87,3 @@ def _unpack(fields: tuple[int, int, int, int, int, int, int, int]) -> ProducerSt
         current_txn_first_offset=max(txn_offset, NO_OFFSET),
         batches=batches,
     )
-
-
-def snapshot_file_name(offset: int) -> str:
-    return f"{offset:020d}{SNAPSHOT_SUFFIX}"
-
-
-def snapshot_offset_of(file_name: str) -> int | None:
-    """The offset in a snapshot's name; None when it is another kind of file."""
-    match = _FILE_NAME.fullmatch(file_name)
-    return int(match[1]) if match else None
-
-
-def write_snapshot(files: Files, directory: Path, offset: int, entries: Iterable[ProducerStateEntry]) -> Path:
-    """Write the state of the log before `offset`; whole on disk when this returns."""
-    path = directory / snapshot_file_name(offset)
-    files.write_atomically(path, encode_snapshot(entries))
-    return path
-
-
-def read_snapshot(files: Files, directory: Path, offset: int) -> list[ProducerStateEntry]:
-    path = directory / snapshot_file_name(offset)
-    return decode_snapshot(os.fspath(path), files.read_bytes(path))
-
-
-def stray_snapshots(snapshot_offsets: Collection[int], segment_base_offsets: Collection[int]) -> set[int]:
-    """Snapshots to delete when a log is opened: those that no segment begins with. The newest of them stays
-    if it lies behind every segment's begin: it was taken when the log was closed."""
-    stray = set(snapshot_offsets) - set(segment_base_offsets)
-    if stray and max(stray) > max(segment_base_offsets, default=-1):
-        stray.discard(max(stray))
-    return stray
-
-
-def snapshots_outside(
-    snapshot_offsets: Collection[int], log_start_offset: int, log_end_offset: int
-) -> set[int]:
-    """Snapshots to delete when a log was cut: those behind its end, and those of its deleted beginning."""
-    return {offset for offset in snapshot_offsets if not log_start_offset < offset <= log_end_offset}

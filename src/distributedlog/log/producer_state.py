@@ -312,16 +312,11 @@ class ProducerStateManager:
         self.last_snapshot_offset = 0
         self.map_end_offset = offset
 
-    def on_log_start_offset_incremented(
-        self, log_start_offset: int, latest_snapshot_offset: int | None
-    ) -> None:
-        """Records before `log_start_offset` were deleted, and the snapshots of that range with them.
-        Producers stay known until they expire, so that one whose records are gone can go on."""
+    def on_log_start_offset_incremented(self, log_start_offset: int) -> None:
+        """Records before `log_start_offset` were deleted. Their producers stay known until they expire, so that
+        one whose records are gone can go on."""
         self.on_high_watermark_updated(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
-        self.last_snapshot_offset = (
-            log_start_offset if latest_snapshot_offset is None else latest_snapshot_offset
-        )
 
     def _is_expired(self, entry: ProducerStateEntry, now_ms: int) -> bool:
         return (
