@@ -1,1 +1,21 @@
-"""A Kafka-compatible streaming platform in Python."""
+"""A Kafka-compatible streaming platform in Python.
+
+``from distributedlog import Log`` is the embedded log: the engine without a broker. Names are
+imported when they are first used, so that ``import distributedlog`` costs next to nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distributedlog.log import Entry, FixedRecordLog, Log, LogReader
+
+__version__ = "0.1.0"
+__all__ = ["Entry", "FixedRecordLog", "Log", "LogReader"]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        from distributedlog import log  # noqa: PLC0415 (lazy on purpose)
+
+        return getattr(log, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,31 @@
+"""One partition's log, in Kafka's formats, and the embedded `Log`."""
+
+from distributedlog.log.config import FlushPolicy, LogConfig
+from distributedlog.log.directory import LogDirectory
+from distributedlog.log.embedded import Entry, Log
+from distributedlog.log.files import REAL_FILES, FileRegion, Files
+from distributedlog.log.fixed_record_log import FixedRecordLog
+from distributedlog.log.flush import FlushJob
+from distributedlog.log.loading import RecoveryReport, open_partition_log
+from distributedlog.log.partition_log import AppendResult, PartitionLog
+from distributedlog.log.producer_state import AppendOrigin
+from distributedlog.log.reading import TimestampAndOffset
+
+__all__ = [
+    "REAL_FILES",
+    "AppendOrigin",
+    "AppendResult",
+    "Entry",
+    "FileRegion",
+    "Files",
+    "FixedRecordLog",
+    "FlushJob",
+    "FlushPolicy",
+    "Log",
+    "LogConfig",
+    "LogDirectory",
+    "PartitionLog",
+    "RecoveryReport",
+    "TimestampAndOffset",
+    "open_partition_log",
+]

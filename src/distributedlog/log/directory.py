@@ -70,7 +70,7 @@ class LogDirectory:
         self.path = Path(path)
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.reports: dict[TopicPartition, RecoveryReport] = {}
-        self._files = files
+        self.files = files
         self._clock_ms = clock_ms
         self._topic_ids: dict[TopicPartition, bytes] = {}
         self._closed = False
@@ -94,7 +94,7 @@ class LogDirectory:
     # -- opening ----------------------------------------------------------------------------------------
 
     def _read_or_make_meta(self, node_id: int) -> MetaProperties:
-        file = MetaPropertiesFile(self._files, self.path / META_PROPERTIES)
+        file = MetaPropertiesFile(self.files, self.path / META_PROPERTIES)
         meta = file.read()
         if meta is None:
             meta = MetaProperties(format_id(uuid.uuid4()), node_id, uuid.uuid4())
@@ -104,7 +104,7 @@ class LogDirectory:
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         """A damaged checkpoint is as good as none: the log is read from its start instead."""
         try:
-            return OffsetCheckpoint(self._files, self.path / name).read()
+            return OffsetCheckpoint(self.files, self.path / name).read()
         except CorruptLog:
             return {}
 
@@ -113,8 +113,8 @@ class LogDirectory:
         marker = self.path / CLEAN_SHUTDOWN_NAME
         if not marker.exists():
             return False
-        self._files.unlink(marker)
-        self._files.fsync_directory(self.path)
+        self.files.unlink(marker)
+        self.files.fsync_directory(self.path)
         return True
 
     def partitions_on_disk(self) -> list[TopicPartition]:
@@ -145,22 +145,22 @@ class LogDirectory:
         directory = self.path / f"{topic}-{partition}"
         existed = directory.exists()
         if not existed:
-            self._files.mkdir(directory)
-            self._files.fsync_directory(self.path)
-        metadata = PartitionMetadata(self._files, directory / PARTITION_METADATA)
+            self.files.mkdir(directory)
+            self.files.fsync_directory(self.path)
+        metadata = PartitionMetadata(self.files, directory / PARTITION_METADATA)
         found_id = metadata.read()
         if found_id is None or topic_id is not None:
             found_id = topic_id or uuid.uuid4()
             metadata.claim(found_id)
         id_bytes = found_id.bytes
         log, report = open_partition_log(
-            self._files,
+            self.files,
             directory,
             config,
             was_clean=self.was_clean or not existed,
             now_ms=self._clock_ms(),
             recovery_point=self._known_offset(
-                found_id, key, OffsetKind.RECOVERY_POINT, self._recovery_points
+                id_bytes, key, OffsetKind.RECOVERY_POINT, self._recovery_points
             ),
             log_start_offset=self._known_offset(
                 id_bytes, key, OffsetKind.LOG_START_OFFSET, self._log_start_offsets
@@ -219,7 +219,7 @@ class LogDirectory:
             (LOG_START_OFFSET_CHECKPOINT, log_start_offsets),
             (HIGH_WATERMARK_CHECKPOINT, high_watermarks),
         ):
-            OffsetCheckpoint(self._files, self.path / name).write(offsets)
+            OffsetCheckpoint(self.files, self.path / name).write(offsets)
         self._journal.clear()
         self._recovery_points, self._log_start_offsets = recovery_points, log_start_offsets
 
@@ -233,8 +233,8 @@ class LogDirectory:
         self._recovery_points.pop(key, None)
         self._log_start_offsets.pop(key, None)
         doomed = self.path / f"{topic}-{partition}.{uuid.uuid4().hex}{DELETED_DIRECTORY_SUFFIX}"
-        self._files.rename(log.directory, doomed)
-        self._files.fsync_directory(self.path)
+        self.files.rename(log.directory, doomed)
+        self.files.fsync_directory(self.path)
         self._remove_directory(doomed)
 
     def _remove_deleted_directories(self) -> None:
@@ -244,8 +244,8 @@ class LogDirectory:
 
     def _remove_directory(self, path: Path) -> None:
         for name in os.listdir(path):
-            self._files.unlink(path / name)
-        self._files.rmdir(path)
+            self.files.unlink(path / name)
+        self.files.rmdir(path)
 
     def close(self) -> None:
         """Close every log, write the checkpoints, leave the marker of a clean shutdown, release the lock.
@@ -259,7 +259,7 @@ class LogDirectory:
             for log in self.logs.values():
                 log.close()
             self.write_checkpoints()
-            self._files.write_atomically(self.path / CLEAN_SHUTDOWN_NAME, CLEAN_SHUTDOWN_CONTENT)
+            self.files.write_atomically(self.path / CLEAN_SHUTDOWN_NAME, CLEAN_SHUTDOWN_CONTENT)
         finally:
             self._release()
 

@@ -23,8 +23,16 @@ from distributedlog.log.flush import FlushJob
 from distributedlog.log.flush_thread import FlushThread
 from distributedlog.log.group_commit import GroupCommit
 from distributedlog.log.loading import RecoveryReport
-from distributedlog.log.record_reading import read_columns, read_records
-from distributedlog.records import BatchBuilder, Compression, Record, encode_single
+from distributedlog.log.record_reading import read_records
+from distributedlog.records import (
+    BatchBuilder,
+    Compression,
+    Record,
+    encode_single,
+    parse_header,
+    patch_base_offset,
+    set_log_append_time,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -86,10 +94,20 @@ class Log:
             self._directory.abandon()
             raise
         self._log.make_room = self._make_room
+        if self._log.leader_epochs.latest_epoch < LEADER_EPOCH:
+            self._log.begin_leader_epoch(LEADER_EPOCH)
         self._closed = False
         self._acks_flush = self.flush_policy.flush == "ack"
+        self._flushes_in_intervals = self.flush_policy.flush == "interval"
+        self._needs_the_long_way = bool(
+            self._compression or self.config.is_log_append_time or self.config.compact
+        )
         self._commit = GroupCommit(self._begin_flush, self._complete_flush, self._log.recovery_point)
-        self._flush_thread = FlushThread(self._commit, self.flush_policy, lambda: self._log.log_end_offset)
+        self._flush_thread = FlushThread(
+            self._commit,
+            self.flush_policy.flush_interval_ms if self._flushes_in_intervals else 0,
+            lambda: self._log.log_end_offset,
+        )
         self._log.advance_high_watermark(self._log.log_end_offset)
         self._known_segments = len(self._log.segments)
 
@@ -147,3 +165,216 @@ class Log:
             log.append_built(batch, 1, timestamp, now_ms)
         self._after_append(offset + 1)
         return offset
+
+    def append_many(
+        self, records: "Iterable[Entry | Record | tuple[bytes | None, bytes | None] | bytes]"
+    ) -> range:
+        """Append records in large batches and return their offsets, in order.
+
+        A record is an `Entry`, a `Record` (whose offset does not count), a pair of key and value, or
+        just a value. Should one of them be refused, the batches before its own stay appended. When
+        other threads append at the same time, their records may come in between two batches.
+        """
+        first_offset = end_offset = -1
+        for batch in self._batches_of(records):
+            base_offset, end_offset = self._append_batch(batch)
+            first_offset = base_offset if first_offset < 0 else first_offset
+        if first_offset < 0:
+            return range(self.end_offset, self.end_offset)
+        self._after_append(end_offset)
+        return range(first_offset, end_offset)
+
+    def _batches_of(
+        self, records: "Iterable[Entry | Record | tuple[bytes | None, bytes | None] | bytes]"
+    ) -> Iterator[bytearray]:
+        size_max = min(BATCH_BYTES, self.config.max_message_bytes)
+        keys_needed = self.config.compact
+        now_ms = wall_clock_ms()
+        builder = BatchBuilder(self._compression)
+        for record in records:
+            key, value, headers, timestamp = _fields_of(record)
+            if keys_needed and key is None:
+                raise InvalidRecord("a record without a key, which a compacted log cannot keep")
+            size = (len(value) if value else 0) + (len(key) if key else 0)
+            if builder.records_count and builder.size + size > size_max:
+                yield builder.build(0, LEADER_EPOCH)
+                builder = BatchBuilder(self._compression)
+            try:
+                builder.append(now_ms if timestamp is None else timestamp, key, value, headers)
+            except TypeError as error:
+                raise _wrong_type(key, value, headers) from error
+        if builder.records_count:
+            yield builder.build(0, LEADER_EPOCH)
+
+    def _append_batch(self, batch: bytearray) -> tuple[int, int]:
+        if len(batch) > self.config.max_message_bytes:
+            raise RecordTooLarge(len(batch), self.config.max_message_bytes)
+        now_ms = wall_clock_ms()
+        with self._lock:
+            log = self._log
+            patch_base_offset(batch, 0, log.log_end_offset, LEADER_EPOCH)
+            if self.config.is_log_append_time:
+                set_log_append_time(batch, 0, now_ms)
+            header = parse_header(batch)
+            base_offset = log.append_built(batch, header.records_count, header.max_timestamp, now_ms)
+            return base_offset, log.log_end_offset
+
+    def _after_append(self, end_offset: int) -> None:
+        """Wait for the disk, or see to it that someone does; then readers may see the records."""
+        if self._acks_flush:
+            self._commit.wait_for(end_offset)
+            return
+        log = self._log
+        log.advance_high_watermark(end_offset)
+        if self._flushes_in_intervals:
+            if end_offset - self._commit.flushed_to > self.flush_policy.flush_interval_records:
+                self._commit.wait_for(end_offset)
+            else:
+                self._flush_thread.request()
+        elif len(log.segments) != self._known_segments:
+            self._known_segments = len(log.segments)
+            self._flush_thread.request()
+
+    def flush(self) -> None:
+        """Return when all that was appended is on the disk, whatever the setting."""
+        self._check_open()
+        self._commit.wait_for(self._log.log_end_offset)
+
+    def _begin_flush(self) -> FlushJob | None:
+        with self._lock:
+            return self._log.begin_flush()
+
+    def _complete_flush(self, job: FlushJob) -> None:
+        with self._lock:
+            self._log.complete_flush(job)
+            self._log.advance_high_watermark(job.offset)
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def read(self, start_offset: int | None = None, end_offset: int | None = None) -> Iterator[Record]:
+        """Iterate over the records from ``start_offset`` (the oldest by default) to the end.
+
+        The iteration ends where the log ends when it gets there; ``end_offset`` is exclusive.
+        """
+        offset = self._checked_start(start_offset)
+        return read_records(self._fetch, offset, end_offset)
+
+    def read_arrow(
+        self,
+        start_offset: int | None = None,
+        end_offset: int | None = None,
+        *,
+        columns: tuple[str, ...] | None = None,
+    ) -> "pyarrow.Table":
+        """The records as one Arrow table; needs ``pip install distributedlog[arrow]``."""
+        from distributedlog.log.arrow_reading import table_of  # noqa: PLC0415 (the extra `arrow`)
+
+        return table_of(self.read_arrow_batches(start_offset, end_offset, columns=columns), columns)
+
+    def read_arrow_batches(
+        self,
+        start_offset: int | None = None,
+        end_offset: int | None = None,
+        *,
+        columns: tuple[str, ...] | None = None,
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        """The same piece by piece, a few megabytes each, for logs larger than memory."""
+        from distributedlog.log.arrow_reading import read_columns  # noqa: PLC0415 (the extra `arrow`)
+
+        offset = self._checked_start(start_offset)
+        return read_columns(self._fetch, offset, end_offset, columns)
+
+    def offset_for_time(self, timestamp: int) -> int | None:
+        """The offset of the first record whose timestamp, in milliseconds, is at least this; or None."""
+        with self._lock:
+            self._check_open()
+            found = self._log.offset_for_timestamp(timestamp, self._log.high_watermark)
+        return None if found is None else found.offset
+
+    def _checked_start(self, start_offset: int | None) -> int:
+        self._check_open()
+        log = self._log
+        if start_offset is None:
+            return log.log_start_offset
+        if not log.log_start_offset <= start_offset <= log.log_end_offset:
+            raise OffsetOutOfRange(start_offset, log.log_start_offset, log.log_end_offset)
+        return start_offset
+
+    def _fetch(self, offset: int, bytes_max: int) -> FileRegion | None:
+        with self._lock:
+            self._check_open()
+            log = self._log
+            # Retention may have overtaken a slow reader: it goes on with what is left.
+            offset = max(offset, log.log_start_offset)
+            return log.read(offset, bytes_max, upper_offset=log.high_watermark)
+
+    # -- upkeep -------------------------------------------------------------------------------------
+
+    def delete_before(self, offset: int) -> None:
+        """Forget the records below ``offset``; whole segments of them leave the disk."""
+        with self._lock:
+            self._check_open()
+            self._log.delete_records_before(offset)
+        self.apply_retention()
+
+    def apply_retention(self) -> int:
+        """Delete what the configuration says is too old or too much; returns how many files went."""
+        with self._lock:
+            self._check_open()
+            paths = self._log.delete_old_segments(wall_clock_ms())
+        for path in paths:
+            self._directory.files.unlink(path)
+        return len(paths)
+
+    def _make_room(self) -> bool:
+        return self.apply_retention() > 0
+
+    def close(self) -> None:
+        """Flush everything and leave the log so that it opens at once. Nothing happens the second time."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._flush_thread.stop()
+        self._directory.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LogClosed(str(self._directory.path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _fields_of(
+    record: "Entry | Record | tuple[bytes | None, bytes | None] | bytes",
+) -> tuple[bytes | None, bytes | None, Headers, int | None]:
+    if isinstance(record, bytes):
+        return None, record, (), None
+    if isinstance(record, Entry):
+        return record
+    if isinstance(record, Record):
+        return record.key, record.value, record.headers, record.timestamp
+    if isinstance(record, tuple) and len(record) == 2:
+        return record[0], record[1], (), None
+    raise TypeError(f"a record is an Entry, a (key, value) pair or bytes, not {record!r:.100}")
+
+
+def _wrong_type(key: object, value: object, headers: object) -> TypeError:
+    for name, field in (("key", key), ("value", value)):
+        if field is not None and not isinstance(field, bytes | bytearray | memoryview):
+            return TypeError(f"{name} must be bytes or None, not {type(field).__name__}: {field!r:.80}")
+    return TypeError(f"headers must be pairs of a str and bytes or None, not {headers!r:.80}")
+
+
+def _compression(value: Compression | str) -> Compression:
+    if isinstance(value, Compression):
+        return value
+    try:
+        return Compression[value.upper()]
+    except KeyError:
+        names = ", ".join(codec.name.lower() for codec in Compression)
+        raise ValueError(f"compression {value!r} is none of {names}") from None

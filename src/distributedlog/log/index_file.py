@@ -121,8 +121,8 @@ class IndexFile:
         """Entry by number, as its two fields."""
         tail_number = number - self._mapped_count
         if tail_number >= 0:
-            return self._entry.unpack_from(self._tail, tail_number * self._entry_size)  # type: ignore[return-value]
-        return self._entry.unpack_from(self._mapped, number * self._entry_size)  # type: ignore[return-value]
+            return self._entry.unpack_from(self._tail, tail_number * self._entry_size)
+        return self._entry.unpack_from(self._mapped, number * self._entry_size)
 
     def floor(self, first_field: int) -> int:
         """Number of the last entry whose first field is at most this, or -1."""

@@ -14,7 +14,7 @@ from typing import Final
 from distributedlog.log.batch_scan import CHUNK_BYTES, BatchAt, ScanEnd, scan_batches
 from distributedlog.log.config import LogConfig
 from distributedlog.log.errors import CorruptLog
-from distributedlog.log.files import Files, OpenFile, write_fully
+from distributedlog.log.files import Files, write_fully
 from distributedlog.log.leader_epochs import (
     LEADER_EPOCH_CHECKPOINT,
     LeaderEpochCheckpoint,
@@ -29,7 +29,6 @@ from distributedlog.log.segment import (
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     Segment,
-    segment_path,
 )
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles

@@ -38,6 +38,10 @@ class OffsetJournal:
         """Append one change; a failure to do so is no failure of what it speaks of."""
         self._log.append(_ENTRY.pack(topic_id, partition, kind, offset))
 
+    def flush(self) -> None:
+        """Wait for the disk: for the one change that must be known before what it speaks of."""
+        self._log.flush()
+
     @property
     def is_due_for_checkpoint(self) -> bool:
         return len(self._log) >= ENTRIES_MAX

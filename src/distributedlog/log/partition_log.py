@@ -159,10 +159,7 @@ class PartitionLog:
         end = len(data)
         fields = checked_header(data, 0, end, self.config.max_message_bytes)
         size = fields[1] + LOG_OVERHEAD
-        if size == end:
-            batches = [(0, fields)]
-        else:
-            batches = self._checked_batches(data, fields)
+        batches = [(0, fields)] if size == end else self._checked_batches(data, fields)
         from_client = origin is AppendOrigin.CLIENT
         for position, fields in batches:
             if from_client:
@@ -183,7 +180,7 @@ class PartitionLog:
             placed.append((position, offset, fields))
             offset += fields[6] + 1
         if leader_epoch > self.leader_epochs.latest_epoch:
-            self._begin_leader_epoch(leader_epoch, self.log_end_offset)
+            self.begin_leader_epoch(leader_epoch)
         return self._write(data, placed, now_ms, append_time_ms)
 
     def append_as_follower(self, data: Buffer, *, now_ms: int) -> AppendResult:
@@ -200,7 +197,7 @@ class PartitionLog:
             position += fields[1] + LOG_OVERHEAD
         for _, fields in batches:
             if fields[2] > self.leader_epochs.latest_epoch:
-                self._begin_leader_epoch(fields[2], fields[0])
+                self.begin_leader_epoch(fields[2], fields[0])
         placed = [(position, fields[0], fields) for position, fields in batches]
         return self._write(data, placed, now_ms, NO_APPEND_TIME)
 
@@ -309,9 +306,11 @@ class PartitionLog:
         if first is not None:
             self._start_roll_clock(first.max_timestamp, self._active.created_ms)
 
-    def _begin_leader_epoch(self, leader_epoch: int, start_offset: int) -> None:
-        self.leader_epochs.assign(leader_epoch, start_offset)
-        self._save_leader_epochs()
+    def begin_leader_epoch(self, leader_epoch: int, start_offset: int | None = None) -> None:
+        """Note, durably, that a new leader writes from here on."""
+        start = self.log_end_offset if start_offset is None else start_offset
+        if self.leader_epochs.assign(leader_epoch, start):
+            self._save_leader_epochs()
 
     def _save_leader_epochs(self) -> None:
         self._epoch_checkpoint.write(self.leader_epochs)
@@ -599,7 +598,7 @@ class PartitionLog:
     # -- the end ----------------------------------------------------------------------------------------
 
     def take_producer_snapshot(self) -> None:
-        """Note the state of all producers as of the log's end, so that a restart need not read further back."""
+        """Note the state of all producers as of the log's end: a restart reads no further back."""
         self.producer_states.map_end_offset = self.log_end_offset
         if self.producer_states.snapshot_is_due:
             self.snapshots.write(self.log_end_offset, self.producer_states.entries())

@@ -313,8 +313,8 @@ class ProducerStateManager:
         self.map_end_offset = offset
 
     def on_log_start_offset_incremented(self, log_start_offset: int) -> None:
-        """Records before `log_start_offset` were deleted. Their producers stay known until they expire, so that
-        one whose records are gone can go on."""
+        """Records before `log_start_offset` were deleted. Their producers stay known until they expire, so
+        that one whose records are gone can go on."""
         self.on_high_watermark_updated(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
 

@@ -1,7 +1,7 @@
 """From file regions to records: the reading end of the embedded log."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import FileRegion
@@ -10,14 +10,10 @@ from distributedlog.records.header import CONTROL_BIT
 from distributedlog.records.reading import decode_fields
 from distributedlog.records.record import make_record
 
-if TYPE_CHECKING:
-    import pyarrow
-
 #: Finds the batches from an offset on; None at the end of the log.
 Fetch = Callable[[int, int], FileRegion | None]
 
 RECORDS_CHUNK_BYTES: Final = 1 << 20
-COLUMNS_CHUNK_BYTES: Final = 4 << 20
 #: For the first read of an iteration, which often stays the only one.
 FIRST_CHUNK_BYTES: Final = 1 << 14
 
@@ -48,31 +44,3 @@ def read_records(fetch: Fetch, offset: int, end_offset: int | None = None) -> It
             raise CorruptLog(str(region.file.path), region.position, f"no whole batch for offset {offset}")
         offset = next_offset
         bytes_max = RECORDS_CHUNK_BYTES
-
-
-def read_columns(
-    fetch: Fetch, offset: int, end_offset: int | None, columns: tuple[str, ...] | None
-) -> Iterator["pyarrow.RecordBatch"]:
-    """The same as Arrow record batches of a few megabytes each, without a Python object per record."""
-    from distributedlog.records.columns import COLUMNS, decode_chunk  # noqa: PLC0415 (the extra `arrow`)
-
-    while (region := fetch(offset, COLUMNS_CHUNK_BYTES)) is not None:
-        data = memoryview(region.read())
-        start = 0
-        while True:
-            try:
-                chunk = decode_chunk(
-                    data[start:], start_offset=offset, end_offset=end_offset, columns=columns or COLUMNS
-                )
-            except CorruptBatchError as error:
-                raise CorruptLog(str(region.file.path), region.position + start, str(error)) from error
-            if chunk.records.num_rows:
-                yield chunk.records
-            start += chunk.consumed
-            offset = max(offset, chunk.next_offset)
-            if not chunk.is_cut:
-                break
-        if start == 0:
-            raise CorruptLog(str(region.file.path), region.position, f"no whole batch for offset {offset}")
-        if end_offset is not None and offset >= end_offset:
-            return
