@@ -1,6 +1,6 @@
 """From records to a batch: the producer's path.
 
-Each record is joined from table entries and appended to one growing bytearray, so that the size is always
+Each record is joined from table entries and added to one growing bytearray, so that the size is always
 known and building a batch costs one copy. Whatever the tables do not hold goes the long way round.
 """
 
@@ -131,12 +131,15 @@ class BatchBuilder:
 
     def extend(self, records: Iterable[RecordToAppend]) -> None:
         """Append many (timestamp, key, value, headers), for less than as many calls of `append` cost."""
-        buffer = self._buffer
+        parts: list[bytes] = []
+        add = parts.append
         base = self._base_timestamp
         count = self._records_count
         latest = self._max_timestamp
         varint = VARINT
         timestamp_delta = _TIMESTAMP_DELTA
+        null = _NULL
+        no_headers = _NO_HEADERS
         join = b"".join
         try:
             for timestamp, key, value, headers in records:
@@ -146,22 +149,22 @@ class BatchBuilder:
                     if value is None or headers:
                         body = _encode_body(timestamp - base, count, key, value, headers)
                     elif key is None:
-                        length = varint[len(value)]
                         delta = timestamp_delta[timestamp - base]
-                        body = join((delta, varint[count], _NULL, length, value, _NO_HEADERS))
+                        body = join((delta, varint[count], null, varint[len(value)], value, no_headers))
                     else:
-                        length = varint[len(value)]
                         delta = timestamp_delta[timestamp - base]
-                        body = join((delta, varint[count], varint[len(key)], key, length, value, _NO_HEADERS))
-                    buffer += varint[len(body)]
+                        length = varint[len(value)]
+                        body = join((delta, varint[count], varint[len(key)], key, length, value, no_headers))
+                    add(varint[len(body)])
                 except LookupError:
                     body = _encode_body(timestamp - base, count, key, value, headers)
-                    buffer += encode_varint(len(body))
-                buffer += body
+                    add(encode_varint(len(body)))
+                add(body)
                 if timestamp > latest:  # noqa: PLR1730
                     latest = timestamp
                 count += 1
         finally:
+            self._buffer += join(parts)
             self._records_count = count
             self._max_timestamp = latest
 

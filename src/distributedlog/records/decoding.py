@@ -73,17 +73,17 @@ def _decode(data: bytes, position: int, end: int, header: BatchHeader) -> list[R
     previous = -1
     delta = -1
     for _ in repeat(None, header.records_count):
-        size = data[position]
-        if size < 128:
+        # Twice the length, as it stands there: an odd one, which is negative, can never be right below.
+        doubled_size = data[position]
+        if doubled_size < 128:
             position += 1
-            size = unzigzag[size]
         elif (high := data[position + 1]) < 128:
             position += 2
-            size = size & 127 | high << 7
-            size = (size >> 1) ^ -(size & 1)
+            doubled_size = doubled_size & 127 | high << 7
         else:
-            size, position = read_varint(data, position)
-        record_end = position + size
+            doubled_size, position = read_varint(data, position)
+            doubled_size <<= 1
+        record_start = position
 
         position += 1  # the record's attributes: no bit has a meaning
         delta = data[position]
@@ -126,8 +126,9 @@ def _decode(data: bytes, position: int, end: int, header: BatchHeader) -> list[R
                 length, position = read_varint(data, position - 1)
             if length < 0:
                 raise CorruptBatchError(f"{_records_of(header)} have a key of negative length")
-            key = data[position : position + length]
+            start = position
             position += length
+            key = data[start:position]
 
         value: bytes | None
         length = data[position]
@@ -145,8 +146,9 @@ def _decode(data: bytes, position: int, end: int, header: BatchHeader) -> list[R
                 length, position = read_varint(data, position - 1)
             if length < 0:
                 raise CorruptBatchError(f"{_records_of(header)} have a value of negative length")
-            value = data[position : position + length]
+            start = position
             position += length
+            value = data[start:position]
 
         if data[position] == 0:
             position += 1
@@ -154,7 +156,7 @@ def _decode(data: bytes, position: int, end: int, header: BatchHeader) -> list[R
         else:
             headers, position = _decode_headers(data, position)
             append((base_offset + delta, timestamp, key, value, headers))
-        if position != record_end:
+        if position - record_start << 1 != doubled_size:
             raise CorruptBatchError(f"{_records_of(header)} do not end where their lengths say")
     if position != end:
         raise CorruptBatchError(f"{_records_of(header)} do not end where the batch ends")
