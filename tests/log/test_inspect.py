@@ -29,11 +29,15 @@ from partition_files import (
     Segment,
     batch,
     marker,
+    sample_batch,
     sample_partition,
     snapshot_bytes,
     write_partition,
     write_segment,
 )
+
+SECOND = sum(len(sample_batch(base)) for base in range(0, 60, 10))
+"""Where the second entry of segment 0's index leads: the batch of offsets 60 to 69."""
 
 
 @pytest.fixture
@@ -94,7 +98,7 @@ def test_everything_in_the_directory_is_yielded(partition):
 def test_records_come_with_keys_values_headers_and_markers_named(partition):
     records = [event for event in inspect(partition, with_records=True) if isinstance(event, RecordSeen)]
     assert [event.record.offset for event in records] == list(range(229))
-    assert records[3].record[1:] == (1_700_000_000_003, b"key-3", b"\0" * 900, (("h", b"1"),))
+    assert records[3].record[1:] == (1_700_000_000_003, b"key-3", b"a" * 900, (("h", b"1"),))
     assert [(event.record.offset, event.control) for event in records if event.control] == [
         (215, "abort"),
         (216, "commit"),
@@ -268,20 +272,21 @@ def test_a_partial_entry_is_found(partition, suffix):
 
 def test_zero_entries_in_the_middle_are_found(partition):
     path = segment_file(partition, 0, "index")
-    change(path, 8, bytes(80) + struct.pack(">ii", 69, 19731))
+    entry = path.read_bytes()[8:]
+    change(path, 8, bytes(80) + entry)
     assert FindingKind.INDEX_ORDER in kinds(partition)
 
 
 @pytest.mark.parametrize(
     ("entry", "kind", "words"),
     [
-        ((69, 19732), FindingKind.INDEX_TARGET, "in the middle of a batch"),
+        ((69, SECOND + 1), FindingKind.INDEX_TARGET, "in the middle of a batch"),
         ((69, 10**6), FindingKind.INDEX_TARGET, "beyond the end of the log"),
-        ((55, 19731), FindingKind.INDEX_TARGET, "a batch that begins with offset 60"),
-        ((-4, 19731), FindingKind.INDEX_TARGET, "negative"),
-        ((10, 19731), FindingKind.INDEX_ORDER, "does not come after"),
+        ((55, SECOND), FindingKind.INDEX_TARGET, "a batch that begins with offset 60"),
+        ((-4, SECOND), FindingKind.INDEX_TARGET, "negative"),
+        ((10, SECOND), FindingKind.INDEX_ORDER, "does not come after"),
         ((69, 9241), FindingKind.INDEX_ORDER, "does not come after"),
-        ((2000, 19731), FindingKind.INDEX_TARGET, "the last one in the log is 99"),
+        ((2000, SECOND), FindingKind.INDEX_TARGET, "the last one in the log is 99"),
     ],
 )
 def test_an_index_entry_that_leads_astray_is_found(partition, entry, kind, words):
@@ -293,7 +298,7 @@ def test_an_index_entry_that_leads_astray_is_found(partition, entry, kind, words
 
 
 def test_an_inexact_index_entry_that_leads_well_is_a_note(partition):
-    change(segment_file(partition, 0, "index"), 8, struct.pack(">ii", 65, 19731))
+    change(segment_file(partition, 0, "index"), 8, struct.pack(">ii", 65, SECOND))
     assert findings(partition) == []
     assert only_finding(partition, Severity.NOTE).kind is FindingKind.INDEX_TARGET
 
@@ -456,7 +461,7 @@ def test_each_kind_of_file_can_be_inspected_alone(partition):
 
 def test_an_index_alone_is_compared_with_the_log_beside_it(partition):
     index = segment_file(partition, 0, "index")
-    change(index, 8, struct.pack(">ii", 69, 19732))
+    change(index, 8, struct.pack(">ii", 69, SECOND + 1))
     assert only_finding(index).path == index
     assert findings(segment_file(partition, 0)) == []
 

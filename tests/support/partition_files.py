@@ -89,6 +89,17 @@ def write_partition(directory: Path, segments, *, leader_epochs=((0, 0),), snaps
     return directory
 
 
+def sample_batch(base):
+    """The ten records from offset ``base`` (0 to 190) on, their codec each time another."""
+    return batch(
+        base,
+        [bytes([97 + base // 10]) * 900] * 10,
+        timestamp=1_700_000_000_000 + 1000 * base,
+        leader_epoch=0 if base < 150 else 3,
+        compression=Compression(base // 10 % 5),
+    )
+
+
 def sample_partition(directory: Path):
     """Three segments, all codecs, a committed and an aborted transaction, two leader epochs.
 
@@ -96,16 +107,7 @@ def sample_partition(directory: Path):
     """
     segments = [Segment([]), Segment([]), Segment([])]
     for base in range(0, 200, 10):
-        values = [bytes([base % 251]) * 900 for _ in range(10)]
-        segments[base // 100].batches.append(
-            batch(
-                base,
-                values,
-                timestamp=1_700_000_000_000 + 1000 * base,
-                leader_epoch=0 if base < 150 else 3,
-                compression=Compression(base // 10 % 5),
-            )
-        )
+        segments[base // 100].batches.append(sample_batch(base))
     late = 1_700_000_900_000
     transactional = {"producer_epoch": 0, "is_transactional": True, "leader_epoch": 3, "timestamp": late}
     segments[2].batches += [
