@@ -68,6 +68,7 @@ def test_attributes_of_a_record_mean_nothing():
         (record(body(), length=7), "do not end where their lengths say"),
         (record(body(), length=0), "do not end where their lengths say"),
         (record(body(), length=-1), "do not end where their lengths say"),
+        (record(body(), length=-7), "do not end where their lengths say"),
         (record(body(), length=2**31 - 1), "do not end where their lengths say"),
         (record(body(key=b"\x03")), "key of negative length"),
         (record(body(key=b"\xff\x7f")), "key of negative length"),
