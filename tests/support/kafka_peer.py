@@ -170,7 +170,8 @@ class KafkaBroker:
         from confluent_kafka.admin import AdminClient, NewTopic
 
         topic = NewTopic(name, 1, 1, config={key.replace("_", "."): str(v) for key, v in config.items()})
-        AdminClient({"bootstrap.servers": self.bootstrap}).create_topics([topic])[name].result(timeout=30)
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})  # it cancels its work when it goes away
+        admin.create_topics([topic])[name].result(timeout=30)
 
     def __enter__(self):
         try:
