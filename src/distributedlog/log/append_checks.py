@@ -50,3 +50,43 @@ def check_timestamp(max_timestamp: int, config: LogConfig, now_ms: int) -> None:
             f"timestamp {max_timestamp} is further from the clock, {now_ms}, than "
             "message.timestamp.before.max.ms and message.timestamp.after.max.ms allow"
         )
+
+
+def checked_batches(data: Buffer, config: LogConfig) -> list[tuple[int, HeaderFields]]:
+    """Position and header of every batch in the data, all of them sound."""
+    end = len(data)
+    fields = checked_header(data, 0, end, config.max_message_bytes)
+    position = fields[1] + LOG_OVERHEAD
+    batches = [(0, fields)]
+    if position == end:
+        return batches
+    while position < end:
+        fields = checked_header(data, position, end, config.max_message_bytes)
+        batches.append((position, fields))
+        position += fields[1] + LOG_OVERHEAD
+    if end > config.segment_bytes:
+        raise RecordTooLarge(end, config.segment_bytes)
+    return batches
+
+
+def checked_replica_batches(
+    data: Buffer, config: LogConfig, log_end_offset: int
+) -> list[tuple[int, HeaderFields]]:
+    """The same for batches that a leader has numbered: their offsets may have gaps, never step back."""
+    batches = []
+    position, end = 0, len(data)
+    while position < end:
+        fields = checked_header(data, position, end, config.segment_bytes)
+        if fields[0] < log_end_offset or fields[6] < 0:
+            raise InvalidRecord(f"the leader sent offset {fields[0]} where {log_end_offset} or more was due")
+        batches.append((position, fields))
+        log_end_offset = fields[0] + fields[6] + 1
+        position += fields[1] + LOG_OVERHEAD
+    return batches
+
+
+def check_from_client(fields: HeaderFields, config: LogConfig, now_ms: int) -> None:
+    """What only a client can do wrong."""
+    check_produced(fields)
+    if not config.is_log_append_time:
+        check_timestamp(fields[8], config, now_ms)

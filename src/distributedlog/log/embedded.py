@@ -93,7 +93,7 @@ class Log:
         except BaseException:
             self._directory.abandon()
             raise
-        self._log.make_room = self._make_room
+        self._log.writer.make_room = self._make_room
         if self._log.leader_epochs.latest_epoch < LEADER_EPOCH:
             self._log.begin_leader_epoch(LEADER_EPOCH)
         self._closed = False
@@ -322,12 +322,14 @@ class Log:
         with self._lock:
             self._check_open()
             paths = self._log.delete_old_segments(wall_clock_ms())
-        for path in paths:
-            self._directory.files.unlink(path)
+        self._log.remove_files(paths)
         return len(paths)
 
     def _make_room(self) -> bool:
-        return self.apply_retention() > 0
+        """For an append that met a full disk and holds the lock."""
+        paths = self._log.delete_old_segments(wall_clock_ms(), roll_expired=False)
+        self._log.remove_files(paths)
+        return bool(paths)
 
     def close(self) -> None:
         """Flush everything and leave the log so that it opens at once. Nothing happens the second time."""

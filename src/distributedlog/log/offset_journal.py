@@ -8,10 +8,12 @@ See docs/adr/0006.
 """
 
 import struct
+from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
+from distributedlog.log.errors import DiskFull
 from distributedlog.log.files import Files
 from distributedlog.log.fixed_record_log import FixedRecordLog
 
@@ -35,8 +37,9 @@ class OffsetJournal:
         self._log = FixedRecordLog(files, directory / JOURNAL_NAME, _ENTRY.size)
 
     def note(self, topic_id: bytes, partition: int, kind: OffsetKind, offset: int) -> None:
-        """Append one change; a failure to do so is no failure of what it speaks of."""
-        self._log.append(_ENTRY.pack(topic_id, partition, kind, offset))
+        """Append one change. No room for it is no failure of what it speaks of: the next start works more."""
+        with suppress(DiskFull):
+            self._log.append(_ENTRY.pack(topic_id, partition, kind, offset))
 
     def flush(self) -> None:
         """Wait for the disk: for the one change that must be known before what it speaks of."""

@@ -9,6 +9,7 @@ from distributedlog.log.segment import Segment
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
 from distributedlog.records import LOG_OVERHEAD, BatchHeader
+from distributedlog.records.header import CONTROL_BIT
 
 
 def replay_producers(
@@ -48,8 +49,8 @@ def _batches_from(segments: SegmentList, offset: int, end_offset: int) -> Iterat
 def _replay_batch(
     states: ProducerStateManager, segment: Segment, batch: BatchAt, *, note_aborted: bool
 ) -> None:
-    if batch.records_count == 0:
-        return
+    if batch.records_count == 0 and batch.attributes & CONTROL_BIT:
+        return  # compaction left the shell of a marker; one of records still tells the last sequence
     header = BatchHeader(
         base_offset=batch.base_offset,
         batch_length=batch.size - LOG_OVERHEAD,

@@ -401,6 +401,10 @@ class Segment:
         self.time_index.sync()
         self.transaction_index.sync()
 
+    def last_modified_ms(self) -> int:
+        """The age of records that have no timestamps."""
+        return os.fstat(self.log.fd).st_mtime_ns // 1_000_000
+
     def suffixes(self) -> list[str]:
         """The kinds of file that this segment has on disk."""
         kinds = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)

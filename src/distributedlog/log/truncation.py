@@ -1,0 +1,68 @@
+"""Cutting a log at its new end: what a replica does that has followed the wrong leader [io]."""
+
+from distributedlog.log.partition_log import PartitionLog
+from distributedlog.log.replay import replay_producers
+
+
+def truncate_to(log: PartitionLog, offset: int, now_ms: int) -> bool:
+    """Cut everything from ``offset`` on, whole batches; says whether there was anything to cut.
+
+    A batch that ``offset`` lies inside of goes whole: it is what a replica must fetch again.
+    """
+    if offset >= log.log_end_offset:
+        return False
+    if offset <= log.segments[0].base_offset:
+        truncate_fully_and_start_at(log, max(offset, 0), now_ms)
+        return True
+    log.lower_recovery_point(offset)
+    keeper = log.segments.floor(offset)
+    doomed = [segment for segment in log.segments if segment.base_offset > keeper.base_offset]
+    for segment in reversed(doomed):
+        log.remove_files(segment.rename_to_deleted())
+    log.segments.replace(doomed, [])
+    keeper.activate()
+    batch = keeper.find(offset)
+    if batch is not None:
+        keeper.truncate(batch.position, batch.base_offset)
+        offset = min(offset, batch.base_offset)
+    log.writer.resume(keeper)
+    _set_end(log, offset)
+    if log.leader_epochs.truncate_from_end(offset):
+        log.save_leader_epochs()
+    log.snapshots.delete_from(offset + 1)
+    keeper.transaction_index.truncate_to(offset)
+    replay_producers(
+        log.producer_states,
+        log.segments,
+        log.snapshots,
+        log_end_offset=offset,
+        rebuild_transaction_indexes_from=None,
+        now_ms=now_ms,
+    )
+    log.producer_states.on_high_watermark_updated(log.high_watermark)
+    return True
+
+
+def truncate_fully_and_start_at(log: PartitionLog, offset: int, now_ms: int) -> None:
+    """Empty the log; the next append gets ``offset``."""
+    log.lower_recovery_point(offset)
+    old = list(log.segments)
+    for segment in reversed(old):
+        log.remove_files(segment.rename_to_deleted())
+    log.segments.replace(old, [])
+    log.writer.begin(offset, now_ms)
+    log.log_start_offset = offset
+    _set_end(log, offset)
+    log.recovery_point = log.high_watermark = offset
+    log.leader_epochs.clear()
+    log.save_leader_epochs()
+    log.snapshots.delete_all()
+    log.producer_states.truncate_fully_and_start_at(offset)
+
+
+def _set_end(log: PartitionLog, end_offset: int) -> None:
+    log.log_end_offset = end_offset
+    log.recovery_point = min(log.recovery_point, end_offset)
+    log.high_watermark = min(log.high_watermark, end_offset)
+    log.log_start_offset = min(log.log_start_offset, end_offset)
+    log.writer.directory_changed = True
