@@ -9,6 +9,7 @@ from distributedlog.log.flush import FlushJob
 from distributedlog.log.loading import RecoveryReport, open_partition_log
 from distributedlog.log.partition_log import AppendResult, PartitionLog
 from distributedlog.log.producer_state import AppendOrigin
+from distributedlog.log.reader import LogReader
 from distributedlog.log.reading import TimestampAndOffset
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Log",
     "LogConfig",
     "LogDirectory",
+    "LogReader",
     "PartitionLog",
     "RecoveryReport",
     "TimestampAndOffset",

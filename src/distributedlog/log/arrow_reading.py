@@ -17,7 +17,8 @@ def read_columns(
     fetch: Fetch, offset: int, end_offset: int | None, columns: Sequence[str] | None
 ) -> Iterator[pyarrow.RecordBatch]:
     """The same as Arrow record batches of a few megabytes each, without a Python object per record."""
-    while (region := fetch(offset, COLUMNS_CHUNK_BYTES)) is not None:
+    while (found := fetch(offset, COLUMNS_CHUNK_BYTES)) is not None:
+        offset, region = found
         data = memoryview(region.read())
         start = 0
         while True:

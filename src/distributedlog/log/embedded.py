@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from distributedlog.log.config import FlushMode, FlushPolicy, LogConfig
 from distributedlog.log.directory import LogDirectory, wall_clock_ms
+from distributedlog.log.embedded_layout import PARTITION, TOPIC
 from distributedlog.log.errors import InvalidRecord, LogClosed, OffsetOutOfRange, RecordTooLarge
 from distributedlog.log.files import REAL_FILES, FileRegion, Files
 from distributedlog.log.flush import FlushJob
@@ -37,8 +38,6 @@ from distributedlog.records import (
 if TYPE_CHECKING:
     import pyarrow
 
-TOPIC: Final = "log"
-PARTITION: Final = 0
 LEADER_EPOCH: Final = 0
 #: Bytes of records that `append_many` puts into one batch before it begins the next.
 BATCH_BYTES: Final = 1 << 18
@@ -300,13 +299,13 @@ class Log:
             raise OffsetOutOfRange(start_offset, log.log_start_offset, log.log_end_offset)
         return start_offset
 
-    def _fetch(self, offset: int, bytes_max: int) -> FileRegion | None:
+    def _fetch(self, offset: int, bytes_max: int) -> tuple[int, FileRegion] | None:
         with self._lock:
             self._check_open()
             log = self._log
-            # Retention may have overtaken a slow reader: it goes on with what is left.
             offset = max(offset, log.log_start_offset)
-            return log.read(offset, bytes_max, upper_offset=log.high_watermark)
+            region = log.read(offset, bytes_max, upper_offset=log.high_watermark)
+        return None if region is None else (offset, region)
 
     # -- upkeep -------------------------------------------------------------------------------------
 

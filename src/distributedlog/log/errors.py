@@ -69,6 +69,14 @@ class InvalidTopicName(LogError, ValueError):
         self.topic = topic
 
 
+class LogNotFound(LogError):
+    """There is no log to read in the directory."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"there is no log in {path}; Log({path!r}) makes one")
+        self.path = path
+
+
 class LogClosed(LogError):
     """Use of a log, or of a file of it, after close()."""
 

@@ -21,8 +21,8 @@ from distributedlog.log.inspect_events import (
     PartitionSummary,
     Severity,
 )
+from distributedlog.log.inspect_journal import read_offset_journal
 from distributedlog.log.inspect_partition import (
-    DIRECTORY_PROPERTIES,
     PartitionInspector,
     file_kind,
     file_offset,
@@ -39,6 +39,11 @@ from distributedlog.log.inspect_text import (
 PARTITION_NAME: Final = re.compile(r"(.+)-([0-9]{1,10})")
 LEAVING_NAME: Final = re.compile(r".+-[0-9]+\.[0-9a-f]{32}-(delete|future|stray)")
 CLEANER_CHECKPOINT: Final = "cleaner-offset-checkpoint"
+DATA_DIRECTORY_KINDS: Final = (
+    FileKind.OFFSET_CHECKPOINT,
+    FileKind.OFFSET_JOURNAL,
+    FileKind.DIRECTORY_PROPERTIES,
+)
 INDEX_KINDS: Final = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
 
 Checkpoints = dict[tuple[str, int], list[CheckpointEntry]]
@@ -75,9 +80,7 @@ def _directory_events(directory: Path, with_records: bool) -> Iterator[Event]:
     is_partition = bool(
         kinds & {FileKind.LOG, FileKind.PARTITION_METADATA, FileKind.LEADER_EPOCHS, *INDEX_KINDS}
     )
-    is_data_directory = bool(
-        partitions or leaving or kinds & {FileKind.OFFSET_CHECKPOINT, FileKind.DIRECTORY_PROPERTIES}
-    )
+    is_data_directory = bool(partitions or leaving or kinds & set(DATA_DIRECTORY_KINDS))
     if not (is_partition or is_data_directory):
         raise NothingToInspect(f"{directory} holds no log: no segments, no partitions, no checkpoints")
     return chain(
@@ -92,7 +95,7 @@ def _data_directory_events(
     checkpoints: Checkpoints = {}
     for name in files:
         kind = file_kind(name)
-        if kind is FileKind.OFFSET_CHECKPOINT or name == DIRECTORY_PROPERTIES:
+        if kind in DATA_DIRECTORY_KINDS:
             for event in _small_file_events(directory / name, kind):
                 yield event
                 if isinstance(event, CheckpointEntry):
@@ -194,6 +197,8 @@ def _small_file_events(path: Path, kind: FileKind) -> Iterator[Event]:
             yield from read_partition_metadata(path)
         elif kind is FileKind.DIRECTORY_PROPERTIES:
             yield from read_directory_properties(path)
+        elif kind is FileKind.OFFSET_JOURNAL:
+            yield from read_offset_journal(path)
         else:
             yield from read_offset_checkpoint(path)
     except OSError as error:

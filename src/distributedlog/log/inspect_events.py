@@ -21,6 +21,7 @@ class FileKind(StrEnum):
     PRODUCER_SNAPSHOT = "producer snapshot"
     LEADER_EPOCHS = "leader epochs"
     OFFSET_CHECKPOINT = "offset checkpoint"
+    OFFSET_JOURNAL = "offset journal"
     PARTITION_METADATA = "partition metadata"
     DIRECTORY_PROPERTIES = "directory properties"
     LEFTOVER = "leftover"
@@ -152,6 +153,18 @@ class CheckpointEntry:
 
 
 @dataclass(slots=True)
+class JournalEntry:
+    """A change of a partition's offset since the checkpoints were written; `kind` names the checkpoint."""
+
+    path: Path
+    position: int
+    topic_id: str
+    partition: int
+    kind: str
+    offset: int
+
+
+@dataclass(slots=True)
 class Property:
     """A ``name: value`` or ``name=value`` line of partition.metadata or meta.properties."""
 
@@ -187,6 +200,7 @@ Event = (
     | ProducerEntry
     | LeaderEpochEntry
     | CheckpointEntry
+    | JournalEntry
     | Property
     | PartitionSummary
 )

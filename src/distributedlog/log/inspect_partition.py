@@ -34,6 +34,7 @@ KINDS: Final = {
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 PARTITION_METADATA: Final = "partition.metadata"
 DIRECTORY_PROPERTIES: Final = "meta.properties"
+OFFSET_JOURNAL: Final = "offsets.journal"
 
 
 def file_kind(name: str) -> FileKind:
@@ -46,6 +47,8 @@ def file_kind(name: str) -> FileKind:
         return FileKind.PARTITION_METADATA
     if name == DIRECTORY_PROPERTIES:
         return FileKind.DIRECTORY_PROPERTIES
+    if name == OFFSET_JOURNAL:
+        return FileKind.OFFSET_JOURNAL
     if name.endswith("-offset-checkpoint"):
         return FileKind.OFFSET_CHECKPOINT
     return FileKind.LEFTOVER if LEFTOVER_NAME.fullmatch(name) else FileKind.OTHER

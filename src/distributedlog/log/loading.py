@@ -69,7 +69,8 @@ def open_partition_log(
     report = RecoveryReport(was_clean)
     report.swaps_finished = finish_interrupted_swaps(files, directory)
     remove_waste(files, directory)
-    base_offsets = _segment_base_offsets(files, directory)
+    base_offsets = segment_base_offsets(directory)
+    _remove_orphan_indexes(files, directory, set(base_offsets))
     created = not base_offsets
     segments = SegmentList(
         Segment(
@@ -138,15 +139,17 @@ def _is_segment_log(name: str) -> bool:
     return len(name) == 20 + len(LOG_SUFFIX) and name.endswith(LOG_SUFFIX) and name[:20].isdigit()
 
 
-def _segment_base_offsets(files: Files, directory: Path) -> list[int]:
-    """Of all segments, rising; indexes without a log are removed."""
-    names = os.listdir(directory)
-    base_offsets = {int(name[:20]) for name in names if _is_segment_log(name)}
-    for name in names:
+def segment_base_offsets(directory: Path) -> list[int]:
+    """Of all segments in a directory, rising."""
+    return sorted(int(name[:20]) for name in os.listdir(directory) if _is_segment_log(name))
+
+
+def _remove_orphan_indexes(files: Files, directory: Path, base_offsets: set[int]) -> None:
+    """An index whose log is gone would lie in the way of a later segment of that name."""
+    for name in os.listdir(directory):
         stem, suffix = os.path.splitext(name)
         if suffix in INDEX_SUFFIXES and stem.isdigit() and int(stem) not in base_offsets:
             files.unlink(directory / name)
-    return sorted(base_offsets)
 
 
 # -- the end of the log -------------------------------------------------------------------------------

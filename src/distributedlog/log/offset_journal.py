@@ -33,8 +33,8 @@ class OffsetKind(IntEnum):
 class OffsetJournal:
     """Changes by topic id, since a topic's name may be given to another topic later."""
 
-    def __init__(self, files: Files, directory: Path) -> None:
-        self._log = FixedRecordLog(files, directory / JOURNAL_NAME, _ENTRY.size)
+    def __init__(self, files: Files, directory: Path, *, read_only: bool = False) -> None:
+        self._log = FixedRecordLog(files, directory / JOURNAL_NAME, _ENTRY.size, read_only=read_only)
 
     def note(self, topic_id: bytes, partition: int, kind: OffsetKind, offset: int) -> None:
         """Append one change. No room for it is no failure of what it speaks of: the next start works more."""

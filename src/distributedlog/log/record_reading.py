@@ -10,8 +10,9 @@ from distributedlog.records.header import CONTROL_BIT
 from distributedlog.records.reading import decode_fields
 from distributedlog.records.record import make_record
 
-#: Finds the batches from an offset on; None at the end of the log.
-Fetch = Callable[[int, int], FileRegion | None]
+#: Finds the batches from an offset on, within so many bytes; None at the end of the log. The offset comes
+#: back with them: higher than asked for when retention has overtaken a slow reader.
+Fetch = Callable[[int, int], tuple[int, FileRegion] | None]
 
 RECORDS_CHUNK_BYTES: Final = 1 << 20
 #: For the first read of an iteration, which often stays the only one.
@@ -21,7 +22,8 @@ FIRST_CHUNK_BYTES: Final = 1 << 14
 def read_records(fetch: Fetch, offset: int, end_offset: int | None = None) -> Iterator[Record]:
     """Every record from ``offset`` on, chunk by chunk, each batch checked against its CRC."""
     bytes_max = FIRST_CHUNK_BYTES
-    while (region := fetch(offset, bytes_max)) is not None:
+    while (found := fetch(offset, bytes_max)) is not None:
+        offset, region = found
         data = region.read()
         next_offset = offset
         position = 0

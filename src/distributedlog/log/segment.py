@@ -144,14 +144,17 @@ class Segment:
 
     def _open_indexes(self) -> None:
         """Open both indexes; what fails a spot check is rebuilt from the log."""
+        self._open_index_files()
+        if not self._last_entries_are_true() or self._misses_entries(self.last_indexed_position()):
+            self.rebuild_indexes()
+
+    def _open_index_files(self) -> None:
         self._offset_index = IndexFile(
             self._files, self.path(INDEX_SUFFIX), OFFSET_ENTRY, writable=self._writable
         )
         self._time_index = IndexFile(
             self._files, self.path(TIME_INDEX_SUFFIX), TIME_ENTRY, writable=self._writable
         )
-        if not self._indexes_look_sound():
-            self.rebuild_indexes()
 
     # -- appending --------------------------------------------------------------------------------
 
@@ -160,6 +163,30 @@ class Segment:
         self._open_indexes()
         self._load_max_timestamp()
         self.bytes_since_index_entry = self.size - self.last_indexed_position()
+
+    def begin_following(self) -> None:
+        """Open a segment that another process appends to: its indexes lag behind, `follow` catches up."""
+        self._open_index_files()
+        timestamp, relative_offset = NO_TIMESTAMP, 0
+        if self._last_entries_are_true():
+            count = self.time_index.entry_count
+            timestamp, relative_offset = self.time_index.entry(count - 1) if count else (NO_TIMESTAMP, 0)
+        else:
+            self.offset_index.cut(0)
+            self.time_index.cut(0)
+        self._max_timestamp = timestamp
+        self.offset_of_max_timestamp = self.base_offset + relative_offset
+        self._size = self.last_indexed_position()
+
+    def follow(self, end_offset: int) -> int:
+        """Take in the whole and sound batches behind those known; the offset behind the last one."""
+        batches = scan_batches(
+            self.log, self._size, self.log.size(), check_crc=True, previous_offset=self.base_offset - 1
+        )
+        for batch in batches:
+            self.note_batch(batch.size, batch.last_offset, batch.max_timestamp)
+            end_offset = batch.last_offset + 1
+        return end_offset
 
     def write(self, data: Buffer, size: int) -> None:
         """Put whole batches behind the last one; `note_batch` for each makes them part of the log.
@@ -293,31 +320,25 @@ class Segment:
 
     # -- checking and rebuilding --------------------------------------------------------------------
 
-    def _indexes_look_sound(self) -> bool:
+    def _last_entries_are_true(self) -> bool:
         """A spot check in constant time: the last entries must point at batches that say the same."""
-        offsets, times = self._offset_index, self._time_index
-        assert offsets is not None
-        assert times is not None
+        offsets, times = self.offset_index, self.time_index
         if offsets.has_odd_size or times.has_odd_size:
             return False
-        position, last_offset = 0, self.base_offset - 1
         if offsets.entry_count:
             relative_offset, position = offsets.entry(offsets.entry_count - 1)
-            last_offset = self.base_offset + relative_offset
             batch = next(self.batches(position), None) if 0 < position < self.size else None
-            if batch is None or batch.last_offset != last_offset:
+            if batch is None or batch.last_offset != self.base_offset + relative_offset:
+                return False
+            if not times.entry_count and batch.max_timestamp >= 0:
                 return False
         if times.entry_count:
             timestamp, relative_offset = times.entry(times.entry_count - 1)
             if relative_offset < 0 or timestamp < 0:
                 return False
-            if (holder := self.find(self.base_offset + relative_offset)) is None:
-                return False
-            if holder.max_timestamp != timestamp:
-                return False
-        elif offsets.entry_count:
-            return False
-        return not self._misses_entries(position)
+            holder = self.find(self.base_offset + relative_offset)
+            return holder is not None and holder.max_timestamp == timestamp
+        return True
 
     def _misses_entries(self, position: int) -> bool:
         """Whether a writer would have put a further entry behind the last one: the file is short."""
@@ -343,12 +364,7 @@ class Segment:
             self.log, 0, self._size, check_crc=True, previous_offset=self.base_offset - 1, scan_end=scan_end
         )
         if self._offset_index is None:
-            self._offset_index = IndexFile(
-                self._files, self.path(INDEX_SUFFIX), OFFSET_ENTRY, writable=self._writable
-            )
-            self._time_index = IndexFile(
-                self._files, self.path(TIME_INDEX_SUFFIX), TIME_ENTRY, writable=self._writable
-            )
+            self._open_index_files()
         self._walk_and_index(batches, observe)
         return scan_end
 
