@@ -29,6 +29,14 @@ class KioOracle:
             self._descriptions[key] = self.ask("describe", *key)
         return self._descriptions[key]
 
+    def versions(self, name):
+        """``{version: (API key, is flexible)}``."""
+        return self.ask("versions", name)
+
+    def error_codes(self):
+        """``{code: (name, is retriable)}``."""
+        return self.ask("error codes")
+
     def encode(self, name, version, kind, tree):
         """The bytes that kio makes of a tree."""
         return self.ask("encode", name, version, kind, tree)

@@ -8,6 +8,7 @@ or None, so that neither side knows the other's classes.
 import datetime
 import io
 import pickle
+import pkgutil
 import sys
 import traceback
 import uuid
@@ -137,7 +138,27 @@ def tree_from_field(field, value):
     return from_kio(value, kafka_type)
 
 
-def answer(question, name, version, kind, *rest):
+def versions_of(name):
+    """The versions of an API with their key and whether they are flexible."""
+    package = import_module(f"kio.schema.{name}")
+    found = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        version = int(module.name.removeprefix("v"))
+        both = [entity_class(name, version, kind) for kind in ("request", "response")]
+        (found[version],) = {(int(entity.__api_key__), entity.__flexible__) for entity in both}
+    return found
+
+
+def answer(question, *arguments):
+    match question:
+        case "error codes":
+            return {int(code): (code.name.upper(), code.retriable) for code in ErrorCode}
+        case "versions":
+            return versions_of(*arguments)
+    return answer_about_message(question, *arguments)
+
+
+def answer_about_message(question, name, version, kind, *rest):
     entity = entity_class(name, version, kind)
     if question == "describe":
         return describe(entity)

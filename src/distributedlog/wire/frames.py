@@ -100,7 +100,9 @@ def encode_request_pieces(
     api = api_of(api_key, version)
     header = encode_request_header(api, version, correlation_id, client_id)
     pieces = api.request(version).encode_pieces(message)
-    return [_encode_size(len(header) + sum(map(len, pieces))) + header, *pieces]
+    # The first piece is always the codec's own bytes: what stands before the first record batch.
+    pieces[0] = b"".join((_encode_size(len(header) + sum(map(len, pieces))), header, pieces[0]))
+    return pieces
 
 
 def decode_request(frame: Buffer) -> tuple[RequestHeader, Any]:
@@ -130,9 +132,8 @@ def encode_response_pieces(api_key: int, version: int, correlation_id: int, mess
     """
     pieces = api_of(api_key, version).response(version).encode_pieces(message)
     head = _response_head(api_key, version, correlation_id, sum(map(len, pieces)))
-    if len(pieces) == 1:
-        return [head + pieces[0]]
-    return [head, *pieces]
+    pieces[0] = head + pieces[0]
+    return pieces
 
 
 def decode_response(api_key: int, version: int, frame: Buffer) -> tuple[int, Any]:

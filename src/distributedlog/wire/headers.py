@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from distributedlog.wire.apis import APIS, Api
 from distributedlog.wire.errors import EncodeError, ProtocolError
-from distributedlog.wire.primitives import TEXT_LENGTH_MAX, Buffer, skip_tags
+from distributedlog.wire.primitives import Buffer, skip_tags
 
 API_VERSIONS: Final = 18
 
@@ -86,12 +86,15 @@ def _skip_tag_section(frame: Buffer, position: int) -> int:
 
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """The header of a request."""
-    name = b"" if client_id is None else client_id.encode()
-    if len(name) > TEXT_LENGTH_MAX:
-        raise EncodeError(f"the client id has {len(name)} bytes, a string has {TEXT_LENGTH_MAX} at most")
-    length = -1 if client_id is None else len(name)
-    tags = b"\0" if api.is_flexible(version) else b""
-    return _FIXED_AND_CLIENT_LENGTH.pack(api.key, version, correlation_id, length) + name + tags
+    try:
+        name = b"" if client_id is None else client_id.encode()
+        length = -1 if client_id is None else len(name)
+        fixed = _FIXED_AND_CLIENT_LENGTH.pack(api.key, version, correlation_id, length)
+    except (struct_error, UnicodeEncodeError) as error:
+        raise EncodeError(
+            f"no header holds correlation id {correlation_id} and a client id of these characters: {error}"
+        ) from error
+    return fixed + name + (b"\0" if api.is_flexible(version) else b"")
 
 
 def decode_response_header(api: Api, version: int, frame: Buffer) -> tuple[int, int]:
