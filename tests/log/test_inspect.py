@@ -7,6 +7,7 @@ import struct
 import tracemalloc
 
 import pytest
+from crc32c import crc32c
 
 from distributedlog.log.inspect import NothingToInspect, inspect
 from distributedlog.log.inspect_events import (
@@ -15,6 +16,7 @@ from distributedlog.log.inspect_events import (
     CheckpointEntry,
     Finding,
     FindingKind,
+    JournalEntry,
     LeaderEpochEntry,
     OffsetIndexEntry,
     PartitionSummary,
@@ -448,6 +450,24 @@ def test_leftovers_are_notes(partition):
     (partition.parent / f"gone-1.{'a' * 32}-delete").mkdir()
     assert findings(partition.parent) == []
     assert [found.kind for found in findings(partition.parent, Severity.NOTE)] == [FindingKind.LEFTOVER] * 2
+
+
+def test_the_offset_journal_is_read_up_to_its_first_damage(partition):
+    slots = [struct.pack(">16sibq", bytes(range(16)), 0, kind, 100 + kind) for kind in (0, 1, 0)]
+    journal = partition.parent / "offsets.journal"
+    journal.write_bytes(b"".join(struct.pack(">I", crc32c(slot)) + slot for slot in slots) + b"torn")
+    entries = [event for event in inspect(journal) if isinstance(event, JournalEntry)]
+    assert [(entry.position, entry.kind, entry.offset) for entry in entries] == [
+        (0, "recovery point", 100),
+        (33, "log start offset", 101),
+        (66, "recovery point", 100),
+    ]
+    assert entries[0].topic_id == "AAECAwQFBgcICQoLDA0ODw"
+    assert findings(partition.parent) == []
+    assert only_finding(partition.parent, Severity.NOTE).kind is FindingKind.TORN_TAIL
+    change(journal, 40, b"\xff")
+    found = only_finding(partition.parent)
+    assert (found.position, found.kind) == (33, FindingKind.BAD_CRC)
 
 
 # One file alone

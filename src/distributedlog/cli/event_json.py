@@ -13,6 +13,7 @@ from distributedlog.log.inspect_events import (
     Event,
     FileSeen,
     Finding,
+    JournalEntry,
     LeaderEpochEntry,
     OffsetIndexEntry,
     PartitionSummary,
@@ -34,6 +35,7 @@ EVENT_NAMES: Final[dict[type[Event], str]] = {
     ProducerEntry: "producer",
     LeaderEpochEntry: "leader_epoch",
     CheckpointEntry: "checkpoint",
+    JournalEntry: "offset_change",
     Property: "property",
     PartitionSummary: "summary",
 }

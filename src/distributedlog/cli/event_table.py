@@ -18,6 +18,7 @@ from distributedlog.log.inspect_events import (
     Event,
     FileSeen,
     Finding,
+    JournalEntry,
     LeaderEpochEntry,
     OffsetIndexEntry,
     PartitionSummary,
@@ -181,6 +182,10 @@ LAYOUTS: Final[dict[type[Event], Layout]] = {
     LeaderEpochEntry: Layout(("epoch>", "from offset>"), lambda e: (e.epoch, e.start_offset)),
     CheckpointEntry: Layout(
         ("topic", "partition>", "offset>"), lambda e: (shown(e.topic), e.partition, e.offset)
+    ),
+    JournalEntry: Layout(
+        ("entry at>", "topic id", "partition>", "of", "offset>"),
+        lambda e: (e.position, e.topic_id, e.partition, e.kind, e.offset),
     ),
     Property: Layout(("name", "value"), lambda e: (shown(e.name), shown(e.value))),
 }

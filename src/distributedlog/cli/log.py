@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 PATH_HELP = (
     "a data directory, a partition's directory, or one file of it (.log, .index, .timeindex, .txnindex, "
-    ".snapshot, leader-epoch-checkpoint, *-offset-checkpoint, partition.metadata, meta.properties)"
+    ".snapshot, leader-epoch-checkpoint, *-offset-checkpoint, offsets.journal, partition.metadata, "
+    "meta.properties)"
 )
 DUMP_DESCRIPTION = """\
 Print what stands in a log: batches, index entries, checkpoints, producer snapshots, aborted transactions,
