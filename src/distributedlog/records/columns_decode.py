@@ -23,7 +23,6 @@ from distributedlog.records.kernels_batches import (
 )
 from distributedlog.records.kernels_decode import (
     FAILED_BATCH,
-    FAULT_TEXTS,
     HEADER_KEY_BYTES,
     HEADER_VALUE_BYTES,
     HEADERS,
@@ -34,10 +33,10 @@ from distributedlog.records.kernels_decode import (
     ROWS_WITHOUT_HEADERS,
     VALUE_BYTES,
     VALUE_NULLS,
-    Fault,
     decode_records,
 )
 from distributedlog.records.kernels_headers import decode_headers
+from distributedlog.records.kernels_record import FAULT_TEXTS, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

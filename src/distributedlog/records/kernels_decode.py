@@ -6,7 +6,6 @@ between). Headers it only measures: see kernels_headers.py.
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any, Final
 
 from distributedlog.records.kernels import (
@@ -31,6 +30,7 @@ from distributedlog.records.kernels_batches import (
 )
 from distributedlog.records.kernels_headers import measure_headers
 from distributedlog.records.kernels_memory import address_of, clear_bit, copy_bytes, read_varint, read_varlong
+from distributedlog.records.kernels_record import Fault
 
 _TIMESTAMP_TYPE_BIT: Final = 8
 
@@ -47,35 +47,6 @@ ROWS_WITHOUT_HEADERS: Final = 8
 FAILED_BATCH: Final = 9
 REPORT_WIDTH: Final = 10
 
-
-class Fault(IntEnum):
-    """Why `decode_records` stopped; FAILED_BATCH of its report says in which batch."""
-
-    NONE = 0
-    RECORD_LENGTH = 1
-    DELTA = 2
-    OFFSET_ORDER = 3
-    TIMESTAMP = 10
-    KEY_LENGTH = 4
-    VALUE_LENGTH = 5
-    HEADER_COUNT = 6
-    HEADER_LENGTH = 7
-    RECORD_END = 8
-    BATCH_END = 9
-
-
-FAULT_TEXTS: Final = {
-    Fault.RECORD_LENGTH: "a record's length does not fit what is left of the batch",
-    Fault.DELTA: "a record's timestamp or offset delta cannot be read",
-    Fault.TIMESTAMP: "a record's timestamp takes more than 64 bits",
-    Fault.OFFSET_ORDER: "a record's offset is not behind the one before, or behind the batch's last",
-    Fault.KEY_LENGTH: "a key's length does not fit the record",
-    Fault.VALUE_LENGTH: "a value's length does not fit the record",
-    Fault.HEADER_COUNT: "a record's number of headers does not fit the record",
-    Fault.HEADER_LENGTH: "a header's length does not fit the record",
-    Fault.RECORD_END: "a record does not end where its length says",
-    Fault.BATCH_END: "bytes are left behind the batch's last record",
-}
 
 _NONE: Final = int(Fault.NONE)
 _RECORD_LENGTH: Final = int(Fault.RECORD_LENGTH)
@@ -111,7 +82,7 @@ _BATCH_END: Final = int(Fault.BATCH_END)
     INT32_OUT,
     INT64_OUT,
 )
-def decode_records(  # noqa: PLR0917
+def decode_records(
     buffer: Any,
     table: Any,
     start_offset: int,

@@ -84,7 +84,7 @@ def _is_inside(start: int, length: int, size: int) -> bool:
     INT64_OUT,
     INT64_OUT,
 )
-def plan_batches(  # noqa: PLR0917
+def plan_batches(
     timestamps: Any,
     key_starts: Any,
     key_lengths: Any,
@@ -191,7 +191,7 @@ def _write_field(address: int, source: int, length: int) -> int:
     INT64,
     BYTES_OUT,
 )
-def write_batches(  # noqa: PLR0917
+def write_batches(
     timestamps: Any,
     key_starts: Any,
     key_lengths: Any,

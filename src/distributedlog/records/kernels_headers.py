@@ -58,7 +58,7 @@ def measure_headers(position: int, end: int, count: int) -> tuple[int, int, int]
     BYTES_OUT,
     BYTES_OUT,
 )
-def decode_headers(  # noqa: PLR0917
+def decode_headers(
     buffer: Any,
     positions: Any,
     counts: Any,

@@ -9,6 +9,7 @@ as `position + length > end`, which may wrap around.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -32,15 +33,15 @@ def _intrinsic(function: Callable[..., Any]) -> Any:
     return intrinsic(function)
 
 
-def _loader(bits: int) -> Any:
-    """A function that reads a signed big-endian number of `bits` at an address."""
+def _loader(bits: int, *, swaps: bool = sys.byteorder == "little") -> Any:
+    """A function that reads a signed number of `bits` at an address: big-endian, as all of Kafka is."""
 
     def load(_context: Any, _address: Any) -> Any:
         def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             pointer = builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer())
             value = builder.load(pointer)
             value.align = 1
-            if bits > 8:
+            if bits > 8 and swaps:
                 value = builder.bswap(value)
             return value if bits == 64 else builder.sext(value, _WORD)
 
@@ -49,7 +50,7 @@ def _loader(bits: int) -> Any:
     return _intrinsic(load)
 
 
-def _storer(bits: int) -> Any:
+def _storer(bits: int, *, swaps: bool = sys.byteorder == "little") -> Any:
     """A function that writes the lowest `bits` of a number at an address, big-endian."""
 
     def store(_context: Any, _address: Any, _value: Any) -> Any:
@@ -57,7 +58,7 @@ def _storer(bits: int) -> Any:
             address, value = arguments
             if bits < 64:
                 value = builder.trunc(value, ir.IntType(bits))
-            if bits > 8:
+            if bits > 8 and swaps:
                 value = builder.bswap(value)
             stored = builder.store(value, builder.inttoptr(address, ir.IntType(bits).as_pointer()))
             stored.align = 1
@@ -72,6 +73,7 @@ load_int8: Final = _loader(8)
 load_int16: Final = _loader(16)
 load_int32: Final = _loader(32)
 load_int64: Final = _loader(64)
+load_little_int64: Final = _loader(64, swaps=sys.byteorder == "big")
 store_int8: Final = _storer(8)
 store_int16: Final = _storer(16)
 store_int32: Final = _storer(32)
