@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
+from distributedlog.log import LogConfig, LogDirectory
 from distributedlog.log.inspect import inspect
 from distributedlog.log.inspect_events import (
     AbortedTransactionEntry,
@@ -21,7 +22,7 @@ from distributedlog.log.inspect_events import (
     Severity,
     TimeIndexEntry,
 )
-from distributedlog.records import Compression
+from distributedlog.records import Compression, iterate_records
 from kafka_peer import KafkaBroker
 from partition_files import Segment, batch, marker, write_partition
 
@@ -223,6 +224,37 @@ def test_kafkas_own_topics_are_sound(written):
     assert {"__transaction_state-0", "__cluster_metadata-0"} <= names
     for name in names:
         assert damages(written.after_stop / name, with_records=True) == []
+
+
+def records_of(log):
+    """As a consumer reads: a region, its whole batches, on from behind the last record."""
+    offset = 0
+    while (region := log.read(offset, 100_000)) is not None:
+        for record in iterate_records(region.read(), offset):
+            yield record
+            offset = record.offset + 1
+
+
+@pytest.mark.parametrize("state", ["after_stop", "while_running"])
+def test_our_engine_opens_what_kafka_wrote(written, state, tmp_path):
+    """After a clean stop without work, from a running broker's files by recovery; then it appends."""
+    shutil.copytree(getattr(written, state), tmp_path / "data")
+    count = len(written.records)
+    with LogDirectory(tmp_path / "data") as directory:
+        log = directory.open_log("codecs", 0, LogConfig())
+        assert (log.log_start_offset, log.log_end_offset) == (0, count)
+        assert directory.reports["codecs", 0].was_clean == (state == "after_stop")
+        assert list(records_of(log)) == [(offset, *record) for offset, record in enumerate(written.records)]
+        last_of_first_codec = BASE_TIMESTAMP + 1499 * 10
+        first = next(n for n, record in enumerate(written.records) if record[0] >= last_of_first_codec)
+        assert log.offset_for_timestamp(last_of_first_codec)[:2] == (last_of_first_codec, first)
+        transactions = directory.open_log("transactions", 0, LogConfig())
+        transactions.advance_high_watermark(transactions.log_end_offset)
+        assert transactions.last_stable_offset == transactions.log_end_offset
+        log.begin_leader_epoch(1)
+        log.append(batch(0, [b"ours"]), leader_epoch=1, now_ms=1_700_000_000_000)
+        assert log.log_end_offset == count + 1
+    assert damages(tmp_path / "data" / "codecs-0", with_records=True) == []
 
 
 def test_kafka_serves_a_directory_that_we_wrote(tmp_path, written):
