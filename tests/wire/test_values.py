@@ -144,15 +144,29 @@ def test_a_group_metadata_record_is_laid_out_as_kafka_writes_it():
     assert decode_offsets_value(GroupMetadataKey("g"), data) == value
 
 
-def test_a_nullable_tagged_struct_has_its_presence_byte_inside_of_the_tag():
+MEMBER_HEAD = "0000 00 00 01 01 01 00 ffffffff 00"
+
+
+@pytest.mark.parametrize(
+    ("classic", "tags"),
+    [
+        # The bytes are those of Kafka's own classes: a varint tells null from present, and since the
+        # default is an empty struct, it is null that has to be written out.
+        (ClassicMemberMetadata(), "00"),
+        (None, "01 00 01 00"),
+        (ClassicMemberMetadata(7, [ClassicProtocol("r", b"x")]), "01 00 0c 01 00000007 02 02 72 02 78 00 00"),
+    ],
+    ids=["default", "null", "present"],
+)
+def test_a_tagged_struct_that_may_be_null_is_marked_inside_of_the_tag(classic, tags):
     value = ConsumerGroupMemberMetadataValue(
         instance_id=None,
         rack_id=None,
         subscribed_topic_regex=None,
         server_assignor=None,
-        classic_member_metadata=ClassicMemberMetadata(7, [ClassicProtocol("r", b"x")]),
+        classic_member_metadata=classic,
     )
-    data = bytes.fromhex("0000 00 00 01 01 01 00 ffffffff 00 01 00 0c 01 00000007 02 02 72 02 78 00 00")
+    data = bytes.fromhex(MEMBER_HEAD + tags)
     assert encode_offsets_value(value) == data
     assert decode_offsets_value(ConsumerGroupMemberMetadataKey(), data) == value
 

@@ -104,12 +104,12 @@ class _Emitter:
         if self._flexible:
             self._tag_section(layout, variable, path)
 
-    def _field(self, field: Field, target: str, path: str) -> None:
+    def _field(self, field: Field, target: str, path: str, null_marker: str = "b") -> None:
         match field.type:
             case Struct(layout) if field.nullable:
-                self._run.append(("b", "marker"))
+                self._run.append((null_marker, "marker"))
                 self.read_run()
-                with self._source.block("if marker < 0:"):
+                with self._source.block("if marker < 0:" if null_marker == "b" else "if marker == 0:"):
                     self._source.line(f"{target} = None")
                 with self._source.block("else:"):
                     self._nested(layout, field.name, target, path)
@@ -247,7 +247,8 @@ class _Emitter:
                 self._tag_head(previous, tag, end)
                 for index, (number, field) in enumerate(layout.tagged):
                     with block(f"{'el' if index else ''}if {tag} == {number}:"):
-                        self._field(field, f"{variable}.{field.name}", f"{path}.{field.name}")
+                        # A struct that may be null is marked by a varint here, by a signed byte elsewhere.
+                        self._field(field, f"{variable}.{field.name}", f"{path}.{field.name}", "B")
                         self.read_run()
                         with block(f"if position != {end}:"):
                             line(f"raise bad_tag_size({f'{path}.{field.name}'!r})")

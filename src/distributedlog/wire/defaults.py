@@ -14,7 +14,8 @@ def differs_from_default(field: Field, value: str) -> str:
     if field.default_factory is None:
         return _differs(value, field.default)
     if isinstance(field.type, Struct):
-        return _struct_differs(field.type.layout, field.default_factory(), value)
+        differs = _struct_differs(field.type.layout, field.default_factory(), value)
+        return f"({value} is None or {differs})" if field.nullable else differs
     if isinstance(field.type, Array) and field.default_factory() == []:
         return f"({value} is None or len({value}) > 0)"
     raise TypeError(f"the default of {field.name} is of a kind that does not occur")

@@ -116,7 +116,7 @@ class _Emitter:
         if self._flexible:
             self._tag_section(layout, variable, path)
 
-    def _field(self, field: Field, value: str, path: str) -> None:
+    def _field(self, field: Field, value: str, path: str, null_marker: bytes = b"\xff") -> None:
         match field.type:
             case Scalar():
                 self._scalar(field.type, value, path)
@@ -127,7 +127,7 @@ class _Emitter:
             case Array(element):
                 self._array(element, field, value, path)
             case Struct(layout) if field.nullable:
-                self._nullable_struct(layout, field.name, value, path)
+                self._nullable_struct(layout, field.name, value, path, null_marker)
             case Struct(layout):
                 self._nested(layout, field.name, value, path)
 
@@ -136,10 +136,10 @@ class _Emitter:
         self._source.line(f"{variable} = {value}")
         self.struct(layout, variable, path)
 
-    def _nullable_struct(self, layout: Layout, name: str, value: str, path: str) -> None:
+    def _nullable_struct(self, layout: Layout, name: str, value: str, path: str, null_marker: bytes) -> None:
         self.write_run()
         with self._source.block(f"if {value} is None:"):
-            self._source.line(f"{self._write}(b'\\xff')")
+            self._source.line(f"{self._write}({null_marker!r})")
         with self._source.block("else:"):
             self._run.append(("b", "1"))
             self._nested(layout, name, value, path)
@@ -246,7 +246,8 @@ class _Emitter:
         self._write = self._source.name("write")
         line(f"{parts} = []")
         line(f"{self._write} = {parts}.append")
-        self._field(field, value, path)
+        # A struct that may be null is marked by a varint here, by a signed byte elsewhere.
+        self._field(field, value, path, null_marker=b"\0")
         self.write_run()
         self._write = outer
         line(f"data = b''.join({parts})")

@@ -74,7 +74,10 @@ class ConsumerGroupMemberMetadataValue:
     subscribed_topic_regex: str | None = ""
     rebalance_timeout_ms: Int32 = -1
     server_assignor: str | None = ""
-    classic_member_metadata: Annotated[ClassicMemberMetadata | None, tagged(0, "0+")] = None
+    #: Kafka's default is an empty struct, so that a member of the new protocol has a null written out.
+    classic_member_metadata: Annotated[ClassicMemberMetadata | None, tagged(0, "0+")] = field(
+        default_factory=ClassicMemberMetadata
+    )
 
 
 @dataclass(slots=True)
@@ -115,7 +118,7 @@ class ConsumerGroupCurrentMemberAssignmentKey:
 class CurrentTopicPartitions:
     topic_id: Uuid = ZERO_UUID
     partitions: list[Int32] = field(default_factory=list)
-    assignment_epochs: Annotated[list[Int32] | None, tagged(0, "0+")] = None
+    assignment_epochs: Annotated[list[Int32] | None, tagged(0, "0+")] = field(default_factory=list)
 
 
 @dataclass(slots=True)
