@@ -8,13 +8,14 @@ import random
 import subprocess
 from pathlib import Path
 
+from tests.wire.random_messages import random_message
+
 from distributedlog.wire import APIS
 from distributedlog.wire.codec import codec_of
 from distributedlog.wire.values.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 from distributedlog.wire.values.offsets_topic import OFFSETS_RECORD_TYPES
 from distributedlog.wire.values.transaction_state import TRANSACTION_RECORD_TYPES
 from kafka_peer import JAVA
-from tests.wire.random_messages import random_message
 
 ECHO = Path(__file__).with_name("MessageEcho.java")
 MESSAGES_PER_CODEC = 20
