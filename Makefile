@@ -59,10 +59,12 @@ bench: $(STAMP)  ## measure, and write build/bench.json and build/bench.svg (QUI
 	@$(BIN)/python -m bench $(if $(QUICK),--quick) $(ARGS)
 
 check: $(STAMP)  ## lint, formatting, types, import directions
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@code=0; \
+	$(BIN)/ruff check . || code=1; \
+	$(BIN)/ruff format --check . || code=1; \
+	$(BIN)/mypy || code=1; \
+	$(BIN)/lint-imports || code=1; \
+	exit $$code
 
 format: $(STAMP)  ## put the sources into the house's format
 	@$(BIN)/ruff check --fix-only .
