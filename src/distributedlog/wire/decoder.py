@@ -158,8 +158,6 @@ class _Emitter:
         line, block = self._source.line, self._source.block
         shift = self._length("count", "i")
         element_size_min = type_size_min(element, self._flexible)
-        if element_size_min == 0:
-            raise TypeError(f"{path}: the elements of an array may not be empty")
 
         def take_elements() -> None:
             if shift:
@@ -198,8 +196,6 @@ class _Emitter:
                     self.struct(layout, variable, path)
                 case Text() | Blob() | Scalar():
                     self._value(element, False, variable, path)
-                case Array():
-                    raise TypeError(f"{path}: arrays of arrays do not occur")
             self.read_run()
             line(f"{items}.append({variable})")
 

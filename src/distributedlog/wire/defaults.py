@@ -6,7 +6,7 @@ is written out for the type at hand: comparing two structs through ``==`` would 
 
 from typing import Any
 
-from distributedlog.wire.layout import Array, Field, Layout, Struct
+from distributedlog.wire.layout import Array, Field, Layout, SchemaError, Struct
 
 
 def differs_from_default(field: Field, value: str) -> str:
@@ -18,12 +18,12 @@ def differs_from_default(field: Field, value: str) -> str:
         return f"({value} is None or {differs})" if field.nullable else differs
     if isinstance(field.type, Array) and field.default_factory() == []:
         return f"({value} is None or len({value}) > 0)"
-    raise TypeError(f"the default of {field.name} is of a kind that does not occur")
+    raise SchemaError(f"the default of {field.name} is of a kind that does not occur")
 
 
 def _differs(value: str, default: Any) -> str:
-    if default is None or isinstance(default, bool):
-        return f"{value} is not {default!r}"
+    if default is None:
+        return f"{value} is not None"
     return f"{value} != {default!r}"
 
 

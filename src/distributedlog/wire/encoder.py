@@ -182,24 +182,30 @@ class _Emitter:
         items = self._source.name(field.name)
         line(f"{items} = {value}")
         self._length(items, field.nullable, "i", "long_varint")
-        with self._source.block(f"if {items}:"):
-            if isinstance(element, Scalar) and element.name != "uuid":
-                structs = primitives.PACK_ARRAYS[element.format]
-                arrays = self._source.constant(f"pack_{element.name}_array", structs)
-                line(f"{self._write}({arrays}[len({items})](*{items}))")
-                return
-            item = self._source.name(f"{field.name}_item")
-            with self._source.block(f"for {item} in {items}:"):
-                match element:
-                    case Struct(layout):
-                        self.struct(layout, item, path)
-                    case Scalar():
-                        self._scalar(element, item, path)
-                    case Text():
-                        self._text(item, nullable=False)
-                    case _:
-                        self._blob(item, nullable=False, cuts=False)
-                self.write_run()
+        if field.nullable or isinstance(element, Scalar):
+            with self._source.block(f"if {items}:"):
+                self._elements(element, items, f"{field.name}_item", path)
+        else:
+            self._elements(element, items, f"{field.name}_item", path)
+
+    def _elements(self, element: WireType, items: str, stem: str, path: str) -> None:
+        if isinstance(element, Scalar) and element.name != "uuid":
+            structs = primitives.PACK_ARRAYS[element.format]
+            arrays = self._source.constant(f"pack_{element.name}_array", structs)
+            self._source.line(f"{self._write}({arrays}[len({items})](*{items}))")
+            return
+        item = self._source.name(stem)
+        with self._source.block(f"for {item} in {items}:"):
+            match element:
+                case Struct(layout):
+                    self.struct(layout, item, path)
+                case Scalar():
+                    self._scalar(element, item, path)
+                case Text():
+                    self._text(item, nullable=False)
+                case _:
+                    self._blob(item, nullable=False, cuts=False)
+            self.write_run()
 
     def _length(self, sized: str, nullable: bool, fixed_format: str, long_varint: str) -> None:
         """Write the run together with a length: fixed, or compact and then one larger, with 0 for null."""

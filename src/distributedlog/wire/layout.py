@@ -230,7 +230,15 @@ def _read_type(hint: Any, version: int, flexible: bool) -> WireType:
         element, marks = _unwrap(get_args(hint)[0])
         if marks:
             raise SchemaError("the element of an array takes no marks")
-        return Array(_read_type(element, version, flexible))
+        return _array_of(_read_type(element, version, flexible), flexible)
     if is_dataclass(hint) and isinstance(hint, type):
         return Struct(layout_of(hint, version, flexible))
     raise SchemaError(f"{hint} is no wire type")
+
+
+def _array_of(element: WireType, flexible: bool) -> Array:
+    if isinstance(element, Array):
+        raise SchemaError("an array of arrays does not occur in the protocol")
+    if type_size_min(element, flexible) == 0:
+        raise SchemaError("the elements of an array may not be empty: nothing would bound their number")
+    return Array(element)
