@@ -73,9 +73,9 @@ def checked_replica_batches(
     data: Buffer, config: LogConfig, log_end_offset: int
 ) -> list[tuple[int, HeaderFields]]:
     """The same for batches that a leader has numbered: their offsets may have gaps, never step back."""
-    batches = []
+    batches: list[tuple[int, HeaderFields]] = []
     position, end = 0, len(data)
-    while position < end:
+    while position < end or not batches:
         fields = checked_header(data, position, end, config.segment_bytes)
         if fields[0] < log_end_offset or fields[6] < 0:
             raise InvalidRecord(f"the leader sent offset {fields[0]} where {log_end_offset} or more was due")

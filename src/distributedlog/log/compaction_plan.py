@@ -16,7 +16,7 @@ RELATIVE_OFFSET_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """Offsets from ``first_dirty_offset`` up to, not including, ``end_offset`` are dirty and may be cleaned."""
+    """Offsets from ``first_dirty_offset`` up to ``end_offset``, exclusive, are dirty and may be cleaned."""
 
     first_dirty_offset: int
     end_offset: int
@@ -67,8 +67,10 @@ def group_segments(segments: Sequence[SegmentView], segment_bytes: int) -> list[
     groups: list[list[SegmentView]] = []
     size = 0
     for segment in segments:
-        if groups and size + segment.size <= segment_bytes and (
-            segment.next_base_offset - 1 - groups[-1][0].base_offset <= RELATIVE_OFFSET_MAX
+        if (
+            groups
+            and size + segment.size <= segment_bytes
+            and (segment.next_base_offset - 1 - groups[-1][0].base_offset <= RELATIVE_OFFSET_MAX)
         ):
             groups[-1].append(segment)
             size += segment.size

@@ -14,8 +14,8 @@ from distributedlog.log.transaction_index import AbortedTransaction
 class TransactionWalk:
     """Fed with the batches of a log in the order of their offsets.
 
-    ``aborted`` are the aborted transactions of the range; ``kept`` collects those whose marker has
-    to stay, for the transaction index of the compacted segment.
+    ``aborted`` are the aborted transactions of the range. `take_kept` gives those whose marker has to
+    stay, for the transaction index of a compacted segment.
     """
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
@@ -23,7 +23,7 @@ class TransactionWalk:
         self._ongoing_aborted: dict[int, AbortedTransaction] = {}
         self._seen_of_aborted: set[int] = set()
         self._seen_of_committed: set[int] = set()
-        self.kept: list[AbortedTransaction] = []
+        self._kept: list[AbortedTransaction] = []
 
     def is_aborted(self, producer_id: int, last_offset: int, *, is_transactional: bool) -> bool:
         """Whether a batch of records belongs to an aborted transaction."""
@@ -47,9 +47,14 @@ class TransactionWalk:
         was_seen = producer_id in self._seen_of_aborted
         self._seen_of_aborted.discard(producer_id)
         if transaction is not None and was_seen:
-            self.kept.append(transaction)
+            self._kept.append(transaction)
             return False
         return True
+
+    def take_kept(self) -> list[AbortedTransaction]:
+        """The transactions whose markers were met since the last call and stay."""
+        kept, self._kept = self._kept, []
+        return kept
 
     def _begin_up_to(self, offset: int) -> None:
         while self._waiting and self._waiting[-1].first_offset <= offset:

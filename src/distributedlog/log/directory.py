@@ -12,10 +12,12 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
 from distributedlog.log.checkpoints import (
+    CLEANER_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -23,8 +25,15 @@ from distributedlog.log.checkpoints import (
 )
 from distributedlog.log.config import LogConfig
 from distributedlog.log.directory_lock import DirectoryLock
-from distributedlog.log.errors import CorruptLog, InvalidTopicName, LogClosed
-from distributedlog.log.files import REAL_FILES, Files
+from distributedlog.log.errors import (
+    CorruptLog,
+    DiskFull,
+    InvalidTopicName,
+    LogClosed,
+    LogDirectoryOffline,
+    LogError,
+)
+from distributedlog.log.files import FULL_DISK_ERRORS, REAL_FILES, Files
 from distributedlog.log.loading import RecoveryReport, open_partition_log
 from distributedlog.log.offset_journal import OffsetJournal, OffsetKind
 from distributedlog.log.partition_log import PartitionLog
@@ -80,10 +89,13 @@ class LogDirectory:
             self.meta = self._read_or_make_meta(node_id)
             self._recovery_points = self._read_checkpoint(RECOVERY_POINT_CHECKPOINT)
             self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSET_CHECKPOINT)
+            self._clean_offsets = self._read_checkpoint(CLEANER_CHECKPOINT)
             self._journal = OffsetJournal(files, self.path)
             self._changes = self._journal.latest()
             self._remove_deleted_directories()
             self.was_clean = self._take_clean_shutdown_marker()
+            if not self.was_clean:
+                self._sync_names()
         except BaseException:
             self._lock.release()
             raise
@@ -117,6 +129,14 @@ class LogDirectory:
         self.files.fsync_directory(self.path)
         return True
 
+    def _sync_names(self) -> None:
+        """Make sure that the directory itself is on the disk, and what a writer who died made in it."""
+        self.files.fsync_directory(self.path)
+        for parent in self.path.absolute().parents:
+            with suppress(OSError):
+                # Above what is ours there may be directories that we are not allowed to look into.
+                self.files.fsync_directory(parent)
+
     def partitions_on_disk(self) -> list[TopicPartition]:
         """Every partition that has a directory here."""
         found = []
@@ -145,6 +165,7 @@ class LogDirectory:
         directory = self.path / f"{topic}-{partition}"
         existed = directory.exists()
         if not existed:
+            self._forget_offsets(key)
             self.files.mkdir(directory)
             self.files.fsync_directory(self.path)
         metadata = PartitionMetadata(self.files, directory / PARTITION_METADATA)
@@ -167,11 +188,31 @@ class LogDirectory:
             ),
             cut_damage=cut_damage,
         )
+        log.first_dirty_offset = min(self._clean_offsets.get(key, 0), log.log_end_offset)
         log.note_offset = lambda kind, offset, durably: self._note_offset(key, kind, offset, durably)
         self.logs[key] = log
         self.reports[key] = report
         self._topic_ids[key] = id_bytes
+        self._correct_offsets(key, log)
         return log
+
+    def _forget_offsets(self, key: TopicPartition) -> None:
+        """A new log of an old name must not begin with what the checkpoints say of the old one."""
+        checkpoints = (self._recovery_points, self._log_start_offsets, self._clean_offsets)
+        if any(key in checkpoint for checkpoint in checkpoints):
+            for checkpoint in checkpoints:
+                checkpoint.pop(key, None)
+            self.write_checkpoints()
+
+    def _correct_offsets(self, key: TopicPartition, log: PartitionLog) -> None:
+        """What was noted may lie beyond what a crash or a repair has left of the log. It must not come
+        true later, when new records have taken these offsets."""
+        for kind, checkpoint, offset in (
+            (OffsetKind.RECOVERY_POINT, self._recovery_points, log.recovery_point),
+            (OffsetKind.LOG_START_OFFSET, self._log_start_offsets, log.log_start_offset),
+        ):
+            if self._known_offset(self._topic_ids[key], key, kind, checkpoint) > offset:
+                self._note_offset(key, kind, offset, durably=True)
 
     def open_all(self, config_for: Callable[[str, int], LogConfig]) -> dict[TopicPartition, PartitionLog]:
         """Open every log found on disk."""
@@ -190,12 +231,17 @@ class LogDirectory:
         return self._changes.get((topic_id, key[1], kind), checkpoint.get(key, 0))
 
     def _note_offset(self, key: TopicPartition, kind: OffsetKind, offset: int, durably: bool) -> None:
-        """A log tells that its recovery point or its start moved."""
-        self._journal.note(self._topic_ids[key], key[1], kind, offset)
-        if durably:
-            self._journal.flush()
-        if self._journal.is_due_for_checkpoint:
-            self.write_checkpoints()
+        """A log tells that its recovery point or its start moved. When the disk has no room for it, that
+        is no failure of what it speaks of, unless it must be known before."""
+        try:
+            self._journal.note(self._topic_ids[key], key[1], kind, offset)
+            if durably:
+                self._journal.flush()
+            if self._journal.is_due_for_checkpoint:
+                self.write_checkpoints()
+        except (OSError, LogError):
+            if durably:
+                raise
 
     # -- upkeep -----------------------------------------------------------------------------------------
 
@@ -207,7 +253,10 @@ class LogDirectory:
         recovery_points = {**self._recovery_points}
         log_start_offsets = {**self._log_start_offsets}
         high_watermarks = self._read_checkpoint(HIGH_WATERMARK_CHECKPOINT)
+        clean_offsets = {**self._clean_offsets}
         for key, log in self.logs.items():
+            if log.first_dirty_offset:
+                clean_offsets[key] = log.first_dirty_offset
             recovery_points[key] = log.recovery_point
             high_watermarks[key] = log.high_watermark
             if log.log_start_offset > log.segments[0].base_offset:
@@ -218,6 +267,7 @@ class LogDirectory:
             (RECOVERY_POINT_CHECKPOINT, recovery_points),
             (LOG_START_OFFSET_CHECKPOINT, log_start_offsets),
             (HIGH_WATERMARK_CHECKPOINT, high_watermarks),
+            (CLEANER_CHECKPOINT, clean_offsets),
         ):
             OffsetCheckpoint(self.files, self.path / name).write(offsets)
         self._journal.clear()
@@ -231,6 +281,7 @@ class LogDirectory:
         self.reports.pop(key, None)
         self._topic_ids.pop(key, None)
         self._recovery_points.pop(key, None)
+        self._clean_offsets.pop(key, None)
         self._log_start_offsets.pop(key, None)
         doomed = self.path / f"{topic}-{partition}.{uuid.uuid4().hex}{DELETED_DIRECTORY_SUFFIX}"
         self.files.rename(log.directory, doomed)
@@ -250,7 +301,8 @@ class LogDirectory:
     def close(self) -> None:
         """Close every log, write the checkpoints, leave the marker of a clean shutdown, release the lock.
 
-        The marker comes last, and only when nothing went wrong before it.
+        The marker comes last, and only when nothing went wrong before it: no log is offline, and none
+        that still has to be recovered was left unopened.
         """
         if self._closed:
             return
@@ -258,8 +310,15 @@ class LogDirectory:
         try:
             for log in self.logs.values():
                 log.close()
+            if any(log.writer.offline is not None for log in self.logs.values()):
+                return
             self.write_checkpoints()
-            self.files.write_atomically(self.path / CLEAN_SHUTDOWN_NAME, CLEAN_SHUTDOWN_CONTENT)
+            if self.was_clean or set(self.partitions_on_disk()) <= set(self.logs):
+                self.files.write_atomically(self.path / CLEAN_SHUTDOWN_NAME, CLEAN_SHUTDOWN_CONTENT)
+        except OSError as error:
+            if error.errno in FULL_DISK_ERRORS:
+                raise DiskFull(str(self.path)) from error
+            raise LogDirectoryOffline(str(self.path), error) from error
         finally:
             self._release()
 

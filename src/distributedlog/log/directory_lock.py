@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +26,10 @@ class DirectoryLock:
             holder = os.read(self._fd, 20).decode(errors="replace").strip()
             os.close(self._fd)
             raise DirectoryLocked(str(directory), int(holder) if holder.isdigit() else None) from error
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, str(os.getpid()).encode(), 0)
+        with suppress(OSError):
+            # On a full disk the lock holds all the same; only its holder cannot be named.
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, str(os.getpid()).encode(), 0)
 
     def release(self) -> None:
         if self._fd >= 0:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from distributedlog.log.cleaner import CompactionStats
 from distributedlog.log.config import FlushMode, FlushPolicy, LogConfig
 from distributedlog.log.directory import LogDirectory, wall_clock_ms
 from distributedlog.log.embedded_layout import PARTITION, TOPIC
@@ -86,6 +87,7 @@ class Log:
         )
         self._compression = _compression(compression)
         self._lock = threading.RLock()
+        self._compacting = threading.Lock()
         self._directory = LogDirectory(directory, files=files)
         try:
             self._log = self._directory.open_log(TOPIC, PARTITION, self.config, cut_damage=repair)
@@ -323,6 +325,27 @@ class Log:
             paths = self._log.delete_old_segments(wall_clock_ms())
         self._log.remove_files(paths)
         return len(paths)
+
+    def compact(self) -> CompactionStats:
+        """Keep only the last record of each key; needs ``config={"cleanup.policy": "compact"}``.
+
+        Everything that was appended before the call is compacted. Other threads may append and read
+        meanwhile; a second call waits for the first.
+        """
+        with self._compacting:
+            with self._lock:
+                self._check_open()
+                if self.config.compact:
+                    self._log.roll(wall_clock_ms())
+                job = self._log.begin_compaction(wall_clock_ms(), even_if_little=True)
+            if job is None:
+                return CompactionStats()
+            job.run()
+            with self._lock:
+                self._check_open()
+                paths = self._log.complete_compaction(job)
+            self._log.remove_files(paths)
+            return job.stats
 
     def _make_room(self) -> bool:
         """For an append that met a full disk and holds the lock."""

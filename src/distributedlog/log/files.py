@@ -7,12 +7,15 @@ seam costs the append path nothing.
 """
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from distributedlog.log.errors import DirectoryNotWritable
+
+FULL_DISK_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 Buffer = bytes | bytearray | memoryview
 

@@ -188,13 +188,13 @@ class IndexFile:
                 self._files.close(fd)
 
     def sync(self) -> None:
-        """Seal and push to the disk; may run beside appends to other files, never to this one."""
-        self.seal()
-        fd = self._files.open(self.path, create=True)
-        try:
-            self._files.fsync(fd)
-        finally:
-            self._files.close(fd)
+        """Push a sealed index to the disk, from any thread. One whose segment is gone needs no sync."""
+        with suppress(FileNotFoundError):
+            fd = self._files.open(self.path)
+            try:
+                self._files.fsync(fd)
+            finally:
+                self._files.close(fd)
 
     def _unmap(self) -> None:
         if isinstance(self._mapped, mmap.mmap):

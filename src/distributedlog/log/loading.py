@@ -92,8 +92,10 @@ def open_partition_log(
         log_end_offset = _end_of_clean_log(segments) if was_clean else None
     if log_end_offset is None:
         report.was_clean = False
-        first_scanned = segments.floor(recovery_point).base_offset
-        log_end_offset = _recover(files, segments, epochs, recovery_point, report, cut_damage=cut_damage)
+        first_scanned = _first_to_scan(segments, recovery_point)
+        log_end_offset = _recover(
+            files, segments, epochs, recovery_point, report, config, cut_damage=cut_damage
+        )
     log_start_offset = min(max(log_start_offset, segments[0].base_offset), log_end_offset)
     segments.active.activate()
     epochs_changed = epochs.truncate_from_end(log_end_offset)
@@ -102,7 +104,7 @@ def open_partition_log(
         LeaderEpochCheckpoint(files, directory / LEADER_EPOCH_CHECKPOINT).write(epochs)
     states = ProducerStateManager(producer_id_expiration_ms)
     snapshots = SnapshotFiles(files, directory)
-    snapshots.delete_from(log_end_offset + 1)
+    snapshots.delete_from((log_end_offset if first_scanned is None else first_scanned) + 1)
     replay_producers(
         states,
         segments,
@@ -122,7 +124,7 @@ def open_partition_log(
         log_start_offset=log_start_offset,
         log_end_offset=log_end_offset,
         recovery_point=log_end_offset if report.was_clean else min(recovery_point, log_end_offset),
-        directory_changed=created,
+        directory_changed=created or not report.was_clean,
     )
     return log, report
 
@@ -167,17 +169,24 @@ def _end_of_clean_log(segments: SegmentList) -> int | None:
     return end_offset if scan_end.position == active.size else None
 
 
+def _first_to_scan(segments: SegmentList, recovery_point: int) -> int:
+    """Where recovery begins. A segment that ends at the recovery point was synced, but when the writer
+    died just after the roll, not its indexes."""
+    return segments.floor(max(recovery_point - 1, 0)).base_offset
+
+
 def _recover(
     files: Files,
     segments: SegmentList,
     epochs: LeaderEpochFileCache,
     recovery_point: int,
     report: RecoveryReport,
+    config: LogConfig,
     *,
     cut_damage: bool,
 ) -> int:
     """Read all from the recovery point on, cut where it is no longer sound; the log end offset."""
-    end_offset = segments.floor(recovery_point).base_offset
+    end_offset = first_scanned = _first_to_scan(segments, recovery_point)
 
     def observe(batch: BatchAt) -> None:
         nonlocal end_offset
@@ -185,15 +194,20 @@ def _recover(
         if batch.leader_epoch > epochs.latest_epoch:
             epochs.assign(batch.leader_epoch, batch.base_offset)
 
-    for segment in segments.from_offset(recovery_point):
+    previous: Segment | None = None
+    for segment in segments.from_offset(first_scanned):
         if segment.base_offset < end_offset:
             scan_end = ScanEnd(0, f"it begins below {end_offset}, where the segment before ends")
+        elif segment.base_offset > end_offset and not config.compact:
+            scan_end = ScanEnd(0, f"offsets {end_offset} to {segment.base_offset - 1} before it are missing")
         else:
             end_offset = segment.base_offset
             scan_end = segment.recover(observe)
+            if segment is not segments.active:
+                segment.seal()
         report.segments_scanned += 1
         report.bytes_scanned += scan_end.position
-        if scan_end.position < segment.size:
+        if scan_end.position < segment.size or scan_end.reason:
             if end_offset < recovery_point and not cut_damage:
                 raise CorruptLog(
                     str(segment.log.path),
@@ -202,8 +216,12 @@ def _recover(
                     "torn write and nothing was cut (open with repair=True to keep what lies before it)",
                 )
             report.cut_reason = scan_end.reason
-            _cut(files, segments, segment, scan_end.position, end_offset, report)
+            if previous is not None and segment.base_offset != end_offset:
+                _cut(files, segments, previous, previous.size, end_offset, report)
+            else:
+                _cut(files, segments, segment, scan_end.position, end_offset, report)
             break
+        previous = segment
     if end_offset < recovery_point and not cut_damage:
         raise CorruptLog(
             str(segments.active.log.path),
@@ -233,10 +251,14 @@ def _cut(
         for path in other.rename_to_deleted():
             files.unlink(path)
     segments.replace(later, [])
+    # What was cut off must not come back beside records that are appended now and take its offsets.
+    files.fsync_directory(segment.directory)
     report.bytes_cut += segment.size - position
     if _sound_batch_follows(segment, position):
         report.saved_to.append(_save_tail(files, segment, position))
+        files.fsync_directory(segment.directory)
     segment.truncate(position, end_offset)
+    segment.sync_log()
 
 
 def _sound_batch_follows(segment: Segment, position: int) -> bool:

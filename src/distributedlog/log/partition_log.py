@@ -21,8 +21,10 @@ from distributedlog.log.append_checks import (
     checked_batches,
     checked_replica_batches,
 )
+from distributedlog.log.cleaner import CompactionJob, LastOfProducer
+from distributedlog.log.compaction_plan import plan_compaction
 from distributedlog.log.config import LogConfig
-from distributedlog.log.errors import LogDirectoryOffline, OffsetOutOfRange
+from distributedlog.log.errors import InvalidConfig, LogDirectoryOffline, OffsetOutOfRange
 from distributedlog.log.files import Buffer, FileRegion, Files
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.leader_epochs import (
@@ -44,6 +46,8 @@ from distributedlog.log.segment import Segment
 from distributedlog.log.segment_writer import SegmentWriter
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
+from distributedlog.log.swap import swap_in
+from distributedlog.log.transaction_index import AbortedTransaction
 from distributedlog.records import (
     LOG_OVERHEAD,
     BatchHeader,
@@ -98,6 +102,8 @@ class PartitionLog:
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
         self.high_watermark = log_start_offset
+        #: Up to here the log was compacted.
+        self.first_dirty_offset = 0
         #: Told when the recovery point or the log start offset moved: (kind, offset, before it may go on).
         self.note_offset: Callable[[OffsetKind, int, bool], None] = lambda *_: None
         self._noted_recovery_segment = segments.floor(recovery_point).base_offset
@@ -382,14 +388,74 @@ class PartitionLog:
             self.snapshots.delete_before(start)
         return renamed
 
-    def replace_segments(
-        self, old: list[Segment], new: Segment, swapped: Callable[[], list[Path]]
-    ) -> list[Path]:
-        """Put a compacted segment in the place of those it was made from; ``swapped`` moves the files."""
-        renamed = swapped()
-        self.segments.replace(old, [new])
-        self.writer.directory_changed = True
-        return renamed
+    # -- compaction -----------------------------------------------------------------------------------
+
+    def begin_compaction(self, now_ms: int, *, even_if_little: bool = False) -> CompactionJob | None:
+        """What a compaction has to do; None when it is not worth it, or there is nothing to do."""
+        if not self.config.compact:
+            raise InvalidConfig(
+                "cleanup.policy",
+                self.config.cleanup_policy,
+                "only a log with cleanup.policy=compact is compacted: records without a key would be lost",
+            )
+        views = [self._view(segment) for segment in self.segments]
+        plan = plan_compaction(
+            views,
+            self.config,
+            now_ms=now_ms,
+            first_dirty_offset=self.first_dirty_offset,
+            first_unstable_offset=self.last_stable_offset,
+        )
+        if plan is None or not (even_if_little or plan.is_worth_it(self.config)):
+            return None
+        return CompactionJob(
+            files=self._files,
+            directory=self.directory,
+            config=self.config,
+            plan=plan,
+            segments=[
+                (view, segment)
+                for view, segment in zip(views, self.segments, strict=True)
+                if view.base_offset < plan.end_offset
+            ],
+            aborted=self.aborted_transactions(self.log_start_offset, plan.end_offset),
+            last_of_producers={
+                entry.producer_id: LastOfProducer(
+                    entry.batches[-1].last_offset if entry.batches else None, entry.producer_epoch
+                )
+                for entry in self.producer_states.entries()
+            },
+            now_ms=now_ms,
+        )
+
+    def complete_compaction(self, job: CompactionJob) -> list[Path]:
+        """Swap the compacted segments in; returns the files that may be removed after a delay.
+
+        A group of which retention or a truncation took a segment meanwhile is left as it is.
+        """
+        gone: list[Path] = []
+        present = {id(segment) for segment in self.segments.sealed}
+        whole = [old for old in job.groups if all(id(segment) in present for segment in old)]
+        for old in whole:
+            base_offset = old[0].base_offset
+            gone += swap_in(
+                self._files, self.directory, base_offset, [segment.base_offset for segment in old]
+            )
+            self.segments.replace(old, [self.writer.open_segment(base_offset, job.now_ms)])
+        if len(whole) == len(job.groups):
+            self.first_dirty_offset = job.clean_to_offset
+        job.discard()
+        return gone
+
+    def aborted_transactions(self, offset: int, upper_offset: int) -> list[AbortedTransaction]:
+        """Those that touch the offsets between the two: readers of committed records leave them out."""
+        found: list[AbortedTransaction] = []
+        for segment in self.segments.from_offset(offset):
+            search = segment.transaction_index.collect_aborted(offset, upper_offset)
+            found += search.transactions
+            if search.is_complete:
+                break
+        return found
 
     # -- what leaves the log at its new end -----------------------------------------------------------
 

@@ -42,6 +42,7 @@ class Segment:
     """
 
     __slots__ = (
+        "_file_suffix",
         "_files",
         "_log",
         "_max_timestamp",
@@ -70,7 +71,9 @@ class Segment:
         index_bytes_max: int = 10 * 1024 * 1024,
         created_ms: int = 0,
         writable: bool = True,
+        file_suffix: str = "",
     ) -> None:
+        self._file_suffix = file_suffix
         self._files = files
         self.directory = directory
         self.base_offset = base_offset
@@ -89,7 +92,7 @@ class Segment:
         self.first_batch_timestamp: int | None = None
 
     def path(self, suffix: str) -> Path:
-        return segment_path(self.directory, self.base_offset, suffix)
+        return segment_path(self.directory, self.base_offset, suffix + self._file_suffix)
 
     # -- files, opened on first use -------------------------------------------------------------
 

@@ -5,19 +5,15 @@ is made by retention and the write tried again. Any other error of a write ends 
 what the page cache holds can no longer be believed.
 """
 
-import errno
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from distributedlog.log.config import LogConfig
 from distributedlog.log.errors import DiskFull, LogClosed, LogDirectoryOffline
-from distributedlog.log.files import Buffer, Files
+from distributedlog.log.files import FULL_DISK_ERRORS, Buffer, Files
 from distributedlog.log.segment import Segment
 from distributedlog.log.segments import SegmentList
-
-FULL_DISK_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class SegmentWriter:
@@ -107,14 +103,7 @@ class SegmentWriter:
 
     def begin(self, base_offset: int, now_ms: int) -> None:
         """Create a segment and make it the active one."""
-        segment = Segment(
-            self._files,
-            self.directory,
-            base_offset,
-            index_interval_bytes=self.config.index_interval_bytes,
-            index_bytes_max=self.config.segment_index_bytes,
-            created_ms=now_ms,
-        )
+        segment = self.open_segment(base_offset, now_ms)
         try:
             segment.create()
         except OSError as error:
@@ -126,6 +115,17 @@ class SegmentWriter:
         self.segments.add(segment)
         self.active = segment
         self.directory_changed = True
+
+    def open_segment(self, base_offset: int, now_ms: int) -> Segment:
+        """A segment of this log and its configuration; it touches its files when it is used."""
+        return Segment(
+            self._files,
+            self.directory,
+            base_offset,
+            index_interval_bytes=self.config.index_interval_bytes,
+            index_bytes_max=self.config.segment_index_bytes,
+            created_ms=now_ms,
+        )
 
     def resume(self, segment: Segment) -> None:
         """Go on with a segment that has batches: its age counts from its first one, as before."""

@@ -110,6 +110,10 @@ class TransactionIndex:
                 f"a transaction ends at offset {self.entries[0].last_offset}, before the segment begins",
             )
 
+    def create(self) -> None:
+        """Make the file even when it has no entries: a swap must not leave another segment's in its place."""
+        self._opened()
+
     def sync(self) -> None:
         if self._is_dirty and self._file is not None:
             self._files.fsync(self._file.fd)
