@@ -4,6 +4,15 @@ Nothing else in the package imports this on its own: numba and pyarrow take a wh
 never needs them.
 """
 
+try:
+    import numba  # noqa: F401
+    import pyarrow  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "columns need numba, numpy and pyarrow, which are not all installed: "
+        "pip install 'distributedlog[arrow]'"
+    ) from error
+
 from distributedlog.records.columns_decode import ArrowChunk, decode_chunk, decode_to_arrow
 from distributedlog.records.columns_encode import encode_from_arrow
 from distributedlog.records.columns_read_committed import AbortedTransaction

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-try:
-    import pyarrow as pa
-except ImportError as error:
-    raise ImportError(
-        "columns need numba, numpy and pyarrow, which are not all installed: "
-        "pip install 'distributedlog[arrow]'"
-    ) from error
+import pyarrow as pa
 
 HEADERS_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 

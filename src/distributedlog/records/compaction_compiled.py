@@ -29,7 +29,7 @@ from distributedlog.records.kernels_compaction import (
     TIMESTAMP_DELTA_GROWTH_MAX,
     filter_records,
 )
-from distributedlog.records.kernels_offset_map import SLOT_SIZE, SLOT_WIDTH, map_records, move_slots
+from distributedlog.records.kernels_offset_map import BLOCK, SLOT_SIZE, SLOT_WIDTH, map_records, move_slots
 from distributedlog.records.kernels_record import FAULT_TEXTS, Fault
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class CompiledCompactor:
         self._slots_max = max(int(memory_size_max * _WITHOUT_OLD) // SLOT_SIZE, 2)
         self._slots = _new_slots(min(_SLOTS_AT_FIRST, self._slots_max))
         self._size = 0
+        self._hashes = np.empty((BLOCK, 2), np.int64)
+        self._hash_notes = np.empty(BLOCK, np.int64)
         self._key_low = int.from_bytes(hash_key[:8], "little", signed=True)
         self._key_high = int.from_bytes(hash_key[8:], "little", signed=True)
 
@@ -106,6 +108,8 @@ class CompiledCompactor:
                 self._slots,
                 self._size,
                 size_max,
+                self._hashes,
+                self._hash_notes,
                 progress,
             )
             count, self._size = progress.tolist()
@@ -173,6 +177,7 @@ class CompiledCompactor:
         counts = table[:, RECORDS_COUNT]
         output_size = int((table[:, END] - table[:, POSITION]).sum())
         output_size += int(counts.sum()) * TIMESTAMP_DELTA_GROWTH_MAX
+        rows_max = int(counts.max(initial=0)) + 1
         output = np.empty(output_size, np.uint8)
         outcomes = np.zeros((len(table), OUTCOME_WIDTH), np.int64)
         failed_batch = np.zeros(1, np.int64)
@@ -185,7 +190,11 @@ class CompiledCompactor:
             self._key_high,
             self._slots,
             delete_horizon_ms,
-            np.empty(int(counts.max(initial=0)), np.uint8),
+            self._hashes,
+            self._hash_notes,
+            np.empty(rows_max, np.int64),
+            np.empty(rows_max, np.int64),
+            np.empty(rows_max, np.uint8),
             output,
             outcomes,
             failed_batch,

@@ -1,4 +1,4 @@
-"""The door to numba: how this room's kernels are compiled, cached and, without numba, refused.
+"""The door to numba: how this room's kernels are compiled and cached.
 
 A kernel is a function over numpy arrays and plain numbers that runs as machine code and without the
 GIL. It is compiled once per machine, for the one signature it declares, when its module is imported:
@@ -6,21 +6,16 @@ so nothing slow hides in the first call, and an argument of another type is an e
 compilation. Machine code is kept beside the source or, where that is read-only, in the user's cache
 directory (numba honours NUMBA_CACHE_DIR); where neither can be written, it is made anew in each process.
 
-numba's cache knows a kernel by the time stamp of its own source file only. So whoever changes a helper
-that kernels of other files use must `touch` those files too.
+numba's cache knows a kernel by the text of its own file, not by that of the helpers it was compiled with.
+So every file with kernels says in HELPERS which helpers those were; a test compares, and says what to
+write there when a helper has changed. Without it, an upgrade could run new code with old helpers.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-try:
-    from numba import njit, types
-except ImportError as error:
-    raise ImportError(
-        "columns need numba, numpy and pyarrow, which are not all installed: "
-        "pip install 'distributedlog[arrow]'"
-    ) from error
+from numba import njit, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,4 +53,4 @@ def kernel(*arguments: Any) -> Callable[[Function], Function]:
 
 def helper(function: Function) -> Function:
     """A function that kernels call; it becomes part of each kernel and costs no call of its own."""
-    return cast("Function", njit(function))
+    return cast("Function", njit(function, forceinline=True))

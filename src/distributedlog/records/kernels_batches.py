@@ -17,6 +17,8 @@ from distributedlog.records.kernels_memory import (
     load_int64,
 )
 
+HELPERS: Final = "48065e4a057da8d4"
+
 # Columns of the table of batches.
 POSITION: Final = 0
 END: Final = 1

@@ -28,9 +28,10 @@ from distributedlog.records.kernels_batches import (
     POSITION,
     RECORDS_COUNT,
 )
-from distributedlog.records.kernels_headers import measure_headers
-from distributedlog.records.kernels_memory import address_of, clear_bit, copy_bytes, read_varint, read_varlong
-from distributedlog.records.kernels_record import Fault
+from distributedlog.records.kernels_memory import address_of, clear_bit, copy_bytes
+from distributedlog.records.kernels_record import Fault, read_content, read_place
+
+HELPERS: Final = "e33c733be743c5d2"
 
 _TIMESTAMP_TYPE_BIT: Final = 8
 
@@ -49,15 +50,8 @@ REPORT_WIDTH: Final = 10
 
 
 _NONE: Final = int(Fault.NONE)
-_RECORD_LENGTH: Final = int(Fault.RECORD_LENGTH)
-_DELTA: Final = int(Fault.DELTA)
 _OFFSET_ORDER: Final = int(Fault.OFFSET_ORDER)
 _TIMESTAMP: Final = int(Fault.TIMESTAMP)
-_KEY_LENGTH: Final = int(Fault.KEY_LENGTH)
-_VALUE_LENGTH: Final = int(Fault.VALUE_LENGTH)
-_HEADER_COUNT: Final = int(Fault.HEADER_COUNT)
-_HEADER_LENGTH: Final = int(Fault.HEADER_LENGTH)
-_RECORD_END: Final = int(Fault.RECORD_END)
 _BATCH_END: Final = int(Fault.BATCH_END)
 
 
@@ -139,18 +133,8 @@ def decode_records(
         previous_delta = -1
         report[FAILED_BATCH] = batch
         for _ in range(table[batch, RECORDS_COUNT]):
-            length, position = read_varint(position, end)
-            if position < 0 or length < 1 or length > end - position:
-                fault = _RECORD_LENGTH
-                break
-            record_end = position + length
-            timestamp_delta, position = read_varlong(position + 1, record_end)
-            if position < 0:
-                fault = _DELTA
-                break
-            offset_delta, position = read_varint(position, record_end)
-            if position < 0:
-                fault = _DELTA
+            fault, timestamp_delta, _, offset_delta, content, position = read_place(position, end)
+            if fault != _NONE:
                 break
             if offset_delta <= previous_delta or offset_delta > last_delta:
                 fault = _OFFSET_ORDER
@@ -158,7 +142,6 @@ def decode_records(
             previous_delta = offset_delta
             offset = base_offset + offset_delta
             if offset < start_offset or offset > last_offset:
-                position = record_end
                 continue
             if with_offsets:
                 offsets[row] = offset
@@ -173,53 +156,33 @@ def decode_records(
             if with_types:
                 timestamp_types[row] = timestamp_type
             if inside:
-                length, position = read_varint(position, record_end)
-                if position < 0 or length < -1 or length > record_end - position:
-                    fault = _KEY_LENGTH
+                found = read_content(content, position)
+                fault, key, key_length, value, value_length, header, count, key_bytes, value_bytes = found
+                if fault != _NONE:
                     break
                 if with_keys:
-                    if length > 0:
-                        copy_bytes(key_base + key_used, position, length)
-                        key_used += length
-                    elif length < 0:
+                    if key_length > 0:
+                        copy_bytes(key_base + key_used, key, key_length)
+                        key_used += key_length
+                    elif key_length < 0:
                         clear_bit(key_validity, row)
                         key_nulls += 1
                     key_offsets[row + 1] = key_used
-                position += max(length, 0)
-                length, position = read_varint(position, record_end)
-                if position < 0 or length < -1 or length > record_end - position:
-                    fault = _VALUE_LENGTH
-                    break
                 if with_values:
-                    if length > 0:
-                        copy_bytes(value_base + value_used, position, length)
-                        value_used += length
-                    elif length < 0:
+                    if value_length > 0:
+                        copy_bytes(value_base + value_used, value, value_length)
+                        value_used += value_length
+                    elif value_length < 0:
                         clear_bit(value_validity, row)
                         value_nulls += 1
                     value_offsets[row + 1] = value_used
-                position += max(length, 0)
-                length, position = read_varint(position, record_end)
-                if position < 0 or length < 0 or length > (record_end - position) >> 1:
-                    fault = _HEADER_COUNT
-                    break
                 if with_headers:
-                    header_positions[row] = position - base
-                    header_counts[row] = length
-                    headers += length
-                    if length == 0:
-                        rows_without_headers += 1
-                if length > 0:
-                    position, key_bytes, value_bytes = measure_headers(position, record_end, length)
-                    if position < 0:
-                        fault = _HEADER_LENGTH
-                        break
+                    header_positions[row] = header - base
+                    header_counts[row] = count
+                    headers += count
+                    rows_without_headers += count == 0
                     header_key_bytes += key_bytes
                     header_value_bytes += value_bytes
-                if position != record_end:
-                    fault = _RECORD_END
-                    break
-            position = record_end
             row += 1
         if fault == _NONE and position != end:
             fault = _BATCH_END

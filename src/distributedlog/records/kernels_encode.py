@@ -35,6 +35,8 @@ from distributedlog.records.kernels_memory import (
     write_varint,
 )
 
+HELPERS: Final = "48065e4a057da8d4"
+
 _HEADER_SIZE: Final = 61
 _LOG_OVERHEAD: Final = 12
 _MAGIC: Final = 2

@@ -6,7 +6,7 @@ there are any, and into memory of the right size.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from distributedlog.records.kernels import (
     BYTES_IN,
@@ -24,6 +24,8 @@ from distributedlog.records.kernels_memory import (
     copy_bytes,
     read_varint,
 )
+
+HELPERS: Final = "48065e4a057da8d4"
 
 
 @helper

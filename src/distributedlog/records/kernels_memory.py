@@ -4,7 +4,8 @@ Kernels work on addresses (int64), not on array elements: numba then neither che
 nor mixes signed with unsigned numbers, and one `copy_bytes` is the C library's memcpy, two to four times
 as fast as a loop over bytes. The price is that nothing here checks bounds. The rule that keeps kernels
 safe is theirs to hold: a length that came from outside is compared as `length > end - position`, never
-as `position + length > end`, which may wrap around.
+as `position + length > end`, which may wrap around. Helpers that are called per record take addresses,
+too: an array as an argument costs the counting of references, which is more than most of them do.
 """
 
 from __future__ import annotations
@@ -74,10 +75,12 @@ load_int16: Final = _loader(16)
 load_int32: Final = _loader(32)
 load_int64: Final = _loader(64)
 load_little_int64: Final = _loader(64, swaps=sys.byteorder == "big")
+load_word: Final = _loader(64, swaps=False)
 store_int8: Final = _storer(8)
 store_int16: Final = _storer(16)
 store_int32: Final = _storer(32)
 store_int64: Final = _storer(64)
+store_word: Final = _storer(64, swaps=False)
 
 
 @_intrinsic
@@ -107,6 +110,23 @@ def copy_bytes(_context: Any, _destination: Any, _source: Any, _length: Any) -> 
         return target.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64), generate
+
+
+@_intrinsic
+def prefetch(_context: Any, _address: Any) -> Any:
+    """Start to bring an address into the cache: by the time it is read, other work has been done."""
+
+    def generate(target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], _BYTE.as_pointer())
+        numbers = [ir.IntType(32)] * 3
+        function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, ir.FunctionType(ir.VoidType(), [pointer.type, *numbers]), "llvm.prefetch.p0i8"
+        )
+        for_write, keep_close, is_data = numbers[0](1), numbers[0](3), numbers[0](1)
+        builder.call(function, [pointer, for_write, keep_close, is_data])
+        return target.get_dummy_value()
+
+    return types.void(types.int64), generate
 
 
 @helper

@@ -50,34 +50,59 @@ _RECORD_END: Final = int(Fault.RECORD_END)
 
 
 @helper
-def read_record(position: int, end: int) -> tuple[int, int, int, int, int, int, int, int]:
-    """(fault, timestamp delta, where the offset delta starts, it, key, key length, value length, record end).
+def read_place(position: int, end: int) -> tuple[int, int, int, int, int, int]:
+    """(fault, timestamp delta, where the offset delta starts, offset delta, where the key is, record end).
 
-    Everything in the record is read, its headers too: what is rewritten under a new CRC must be sound.
+    It is the record's beginning, enough to know its time and offset, and to pass it over.
     """
     length, position = read_varint(position, end)
     if position < 0 or length < 1 or length > end - position:
-        return _RECORD_LENGTH, 0, 0, 0, 0, 0, 0, 0
+        return _RECORD_LENGTH, 0, 0, 0, 0, 0
     record_end = position + length
     timestamp_delta, after_timestamp = read_varlong(position + 1, record_end)
     if after_timestamp < 0:
-        return _DELTA, 0, 0, 0, 0, 0, 0, 0
+        return _DELTA, 0, 0, 0, 0, 0
     offset_delta, position = read_varint(after_timestamp, record_end)
     if position < 0:
-        return _DELTA, 0, 0, 0, 0, 0, 0, 0
+        return _DELTA, 0, 0, 0, 0, 0
+    return _NONE, timestamp_delta, after_timestamp, offset_delta, position, record_end
+
+
+@helper
+def read_content(position: int, record_end: int) -> tuple[int, int, int, int, int, int, int, int, int]:
+    """(fault, key, its length, value, its length, headers, their count, bytes of their keys, and values).
+
+    All of the rest is looked at: lengths are -1 for null, or fit the record, which ends with its headers.
+    """
     key_length, key = read_varint(position, record_end)
     if key < 0 or key_length < -1 or key_length > record_end - key:
-        return _KEY_LENGTH, 0, 0, 0, 0, 0, 0, 0
-    value_length, position = read_varint(key + max(key_length, 0), record_end)
-    if position < 0 or value_length < -1 or value_length > record_end - position:
-        return _VALUE_LENGTH, 0, 0, 0, 0, 0, 0, 0
-    headers, position = read_varint(position + max(value_length, 0), record_end)
-    if position < 0 or headers < 0 or headers > (record_end - position) >> 1:
-        return _HEADER_COUNT, 0, 0, 0, 0, 0, 0, 0
-    if headers > 0:
-        position, _, _ = measure_headers(position, record_end, headers)
+        return _KEY_LENGTH, 0, 0, 0, 0, 0, 0, 0, 0
+    value_length, value = read_varint(key + max(key_length, 0), record_end)
+    if value < 0 or value_length < -1 or value_length > record_end - value:
+        return _VALUE_LENGTH, 0, 0, 0, 0, 0, 0, 0, 0
+    count, headers = read_varint(value + max(value_length, 0), record_end)
+    if headers < 0 or count < 0 or count > (record_end - headers) >> 1:
+        return _HEADER_COUNT, 0, 0, 0, 0, 0, 0, 0, 0
+    position = headers
+    key_bytes = 0
+    value_bytes = 0
+    if count > 0:
+        position, key_bytes, value_bytes = measure_headers(headers, record_end, count)
         if position < 0:
-            return _HEADER_LENGTH, 0, 0, 0, 0, 0, 0, 0
+            return _HEADER_LENGTH, 0, 0, 0, 0, 0, 0, 0, 0
     if position != record_end:
-        return _RECORD_END, 0, 0, 0, 0, 0, 0, 0
-    return _NONE, timestamp_delta, after_timestamp, offset_delta, key, key_length, value_length, record_end
+        return _RECORD_END, 0, 0, 0, 0, 0, 0, 0, 0
+    return _NONE, key, key_length, value, value_length, headers, count, key_bytes, value_bytes
+
+
+@helper
+def read_record(position: int, end: int) -> tuple[int, int, int, int, int, int, int]:
+    """(fault, timestamp delta, offset delta, key, its length, the value's length, record end).
+
+    Everything in the record is read, its headers too: what is written again under a new CRC must be sound.
+    """
+    fault, timestamp_delta, _, offset_delta, position, record_end = read_place(position, end)
+    if fault != _NONE:
+        return fault, 0, 0, 0, 0, 0, 0
+    fault, key, key_length, _, value_length, _, _, _, _ = read_content(position, record_end)
+    return fault, timestamp_delta, offset_delta, key, key_length, value_length, record_end
