@@ -56,16 +56,14 @@ def checked_batches(data: Buffer, config: LogConfig) -> list[tuple[int, HeaderFi
     """Position and header of every batch in the data, all of them sound."""
     end = len(data)
     fields = checked_header(data, 0, end, config.max_message_bytes)
+    if end > config.segment_bytes:
+        raise RecordTooLarge(end, config.segment_bytes)
     position = fields[1] + LOG_OVERHEAD
     batches = [(0, fields)]
-    if position == end:
-        return batches
     while position < end:
         fields = checked_header(data, position, end, config.max_message_bytes)
         batches.append((position, fields))
         position += fields[1] + LOG_OVERHEAD
-    if end > config.segment_bytes:
-        raise RecordTooLarge(end, config.segment_bytes)
     return batches
 
 

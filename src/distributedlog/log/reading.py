@@ -10,7 +10,7 @@ from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import FileRegion
 from distributedlog.log.segment import Segment
 from distributedlog.log.segments import SegmentList
-from distributedlog.records import CorruptBatchError, decode_batch
+from distributedlog.records import CorruptBatchError, Record, decode_batch
 
 
 class TimestampAndOffset(NamedTuple):
@@ -77,12 +77,7 @@ def find_timestamp(
 def _first_in_batch(
     segment: Segment, position: int, size: int, timestamp: int, start_offset: int, upper_offset: int
 ) -> tuple[int, int] | None:
-    data = segment.region(position, size).read()
-    try:
-        records = decode_batch(data)
-    except CorruptBatchError as error:
-        raise CorruptLog(str(segment.log.path), position, str(error)) from error
-    for record in records:
+    for record in _decode(segment, position, size):
         if record.timestamp >= timestamp and start_offset <= record.offset < upper_offset:
             return record.timestamp, record.offset
     return None
@@ -92,38 +87,62 @@ def find_max_timestamp(
     segments: SegmentList, log_start_offset: int, upper_offset: int
 ) -> TimestampAndOffset | None:
     """The first of the records that share the largest timestamp between the two offsets."""
-    best: tuple[int, Segment, BatchAt] | None = None
+    best: TimestampAndOffset | None = None
     for segment in segments.from_offset(log_start_offset):
         if segment.base_offset >= upper_offset:
             break
-        if best is not None and segment.max_timestamp <= best[0]:
+        if best is not None and segment.max_timestamp <= best.timestamp:
             continue
-        batch = _batch_with_max_timestamp(segments, segment, log_start_offset, upper_offset)
-        if batch is not None and (best is None or batch.max_timestamp > best[0]):
-            best = (batch.max_timestamp, segment, batch)
-    if best is None:
-        return None
-    timestamp, segment, batch = best
-    found = _first_in_batch(segment, batch.position, batch.size, timestamp, log_start_offset, upper_offset)
-    offset = batch.last_offset if found is None else found[1]
-    return TimestampAndOffset(timestamp, offset, batch.leader_epoch)
+        for batch in _batches_with_max_timestamp(segments, segment, log_start_offset, upper_offset):
+            found = _largest_in_batch(segment, batch, log_start_offset, upper_offset)
+            if found is not None and (best is None or found.timestamp > best.timestamp):
+                best = found
+    return best
 
 
-def _batch_with_max_timestamp(
+def _batches_with_max_timestamp(
     segments: SegmentList, segment: Segment, log_start_offset: int, upper_offset: int
-) -> BatchAt | None:
-    """By the time index where the whole segment counts, else by a walk over its headers."""
+) -> list[BatchAt]:
+    """By the time index where the whole segment counts, else by a walk over its headers.
+
+    A header speaks for its whole batch, so one that only partly counts is given beside the best.
+    """
     next_base_offset = segments.next_base_offset(segment)
     if segment.base_offset >= log_start_offset and (
         next_base_offset is not None and next_base_offset <= upper_offset
     ):
-        return segment.find_by_timestamp(segment.max_timestamp, log_start_offset)
+        found = segment.find_by_timestamp(segment.max_timestamp, log_start_offset)
+        return [] if found is None else [found]
     best: BatchAt | None = None
+    partial: list[BatchAt] = []
     for batch in segment.batches(segment.index_position(log_start_offset)):
         if batch.base_offset >= upper_offset:
             break
-        if batch.last_offset >= log_start_offset and (
-            best is None or batch.max_timestamp > best.max_timestamp
-        ):
+        if batch.last_offset < log_start_offset or not batch.records_count:
+            continue
+        if batch.base_offset < log_start_offset or batch.last_offset >= upper_offset:
+            partial.append(batch)
+        elif best is None or batch.max_timestamp > best.max_timestamp:
             best = batch
-    return best
+    return sorted(partial if best is None else [*partial, best])
+
+
+def _largest_in_batch(
+    segment: Segment, batch: BatchAt, start_offset: int, upper_offset: int
+) -> TimestampAndOffset | None:
+    found = [
+        record
+        for record in _decode(segment, batch.position, batch.size)
+        if start_offset <= record.offset < upper_offset
+    ]
+    if not found:
+        return None
+    largest = max(found, key=lambda record: record.timestamp)
+    return TimestampAndOffset(largest.timestamp, largest.offset, batch.leader_epoch)
+
+
+def _decode(segment: Segment, position: int, size: int) -> list[Record]:
+    try:
+        return decode_batch(segment.region(position, size).read())
+    except CorruptBatchError as error:
+        raise CorruptLog(str(segment.log.path), position, str(error)) from error
