@@ -1,0 +1,7 @@
+"""`python -m distributedlog.demo`."""
+
+import sys
+
+from distributedlog.demo.command import main
+
+sys.exit(main())
