@@ -51,6 +51,14 @@ def test_verify_of_a_damaged_log_names_file_position_and_kind(capsys, partition)
     assert out.endswith("DAMAGED: 1 found\n")
 
 
+def test_a_finding_is_one_line_however_long_its_path(capsys, tmp_path):
+    directory = sample_partition(tmp_path / ("long" * 20) / ("name" * 30) / "topic-0")
+    damage(directory)
+    out = run(capsys, "log", "verify", directory)[1]
+    assert len(out.splitlines()) == 3
+    assert f"{directory}/{0:020}.log:9241: bad-crc: wrong CRC" in out
+
+
 def test_verify_as_json(capsys, partition):
     damage(partition)
     code, out, _ = run(capsys, "log", "verify", "--json", partition)

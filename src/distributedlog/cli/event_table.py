@@ -33,19 +33,13 @@ from distributedlog.records import BatchHeader
 ROWS_IN_BLOCK: Final = 256
 CONTENT_WIDTH_MAX: Final = 48
 HEADERS_SHOWN_MAX: Final = 16
-WIDTH_WITHOUT_TERMINAL: Final = 200
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def new_console() -> Console:
-    """On a terminal as wide as that; into a file or a pipe wide enough that no line is broken."""
-    console = Console(markup=False, highlight=False, emoji=False, soft_wrap=True)
-    return (
-        console
-        if console.is_terminal
-        else Console(markup=False, highlight=False, emoji=False, width=WIDTH_WITHOUT_TERMINAL)
-    )
+    """Breaks no line: a path that was broken in two can be neither copied nor searched for."""
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def shown(text: str) -> str:
