@@ -18,6 +18,6 @@ fi
 echo "Fetching Apache Kafka into $directory"
 rm -rf "$directory"
 mkdir -p "$directory"
-mvn --quiet --batch-mode --file "$here/pom.xml" dependency:copy-dependencies \
+mvn --quiet --batch-mode -Dstyle.color=never --file "$here/pom.xml" dependency:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$(cd "$directory" && pwd)"
 cp "$here/pom.xml" "$directory/.fetched"
