@@ -18,6 +18,9 @@ fi
 echo "Fetching Apache Kafka into $directory"
 rm -rf "$directory"
 mkdir -p "$directory"
-mvn --quiet --batch-mode -Dstyle.color=never --file "$here/pom.xml" dependency:copy-dependencies \
-    -DincludeScope=runtime -DoutputDirectory="$(cd "$directory" && pwd)"
+if ! mvn --quiet --batch-mode --file "$here/pom.xml" dependency:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$(cd "$directory" && pwd)" >"$directory/maven.log" 2>&1; then
+    cat "$directory/maven.log" >&2
+    exit 1
+fi
 cp "$here/pom.xml" "$directory/.fetched"
