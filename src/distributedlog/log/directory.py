@@ -7,6 +7,7 @@
   <topic>-<partition>/   one `PartitionLog`
 """
 
+import errno
 import os
 import re
 import time
@@ -27,6 +28,7 @@ from distributedlog.log.config import LogConfig
 from distributedlog.log.directory_lock import DirectoryLock
 from distributedlog.log.errors import (
     CorruptLog,
+    DirectoryNotWritable,
     DiskFull,
     InvalidTopicName,
     LogClosed,
@@ -96,6 +98,9 @@ class LogDirectory:
             self.was_clean = self._take_clean_shutdown_marker()
             if not self.was_clean:
                 self._sync_names()
+        except OSError as error:
+            self._lock.release()
+            raise _error_for(self.path, error) from error
         except BaseException:
             self._lock.release()
             raise
@@ -316,9 +321,7 @@ class LogDirectory:
             if self.was_clean or set(self.partitions_on_disk()) <= set(self.logs):
                 self.files.write_atomically(self.path / CLEAN_SHUTDOWN_NAME, CLEAN_SHUTDOWN_CONTENT)
         except OSError as error:
-            if error.errno in FULL_DISK_ERRORS:
-                raise DiskFull(str(self.path)) from error
-            raise LogDirectoryOffline(str(self.path), error) from error
+            raise _error_for(self.path, error) from error
         finally:
             self._release()
 
@@ -338,6 +341,17 @@ class LogDirectory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _error_for(path: Path, error: OSError) -> LogError:
+    """What an error of the operating system means for a user of the directory."""
+    if error.errno in FULL_DISK_ERRORS:
+        return DiskFull(str(path))
+    if isinstance(error, PermissionError | IsADirectoryError | NotADirectoryError) or (
+        error.errno == errno.EROFS
+    ):
+        return DirectoryNotWritable(str(path), error)
+    return LogDirectoryOffline(str(path), error)
 
 
 def check_topic_name(topic: str) -> None:

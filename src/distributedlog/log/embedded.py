@@ -12,6 +12,7 @@ fsync. What lies on disk is a data directory with one partition, as Kafka would 
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -19,7 +20,14 @@ from distributedlog.log.cleaner import CompactionStats
 from distributedlog.log.config import FlushMode, FlushPolicy, LogConfig
 from distributedlog.log.directory import LogDirectory, wall_clock_ms
 from distributedlog.log.embedded_layout import PARTITION, TOPIC
-from distributedlog.log.errors import InvalidRecord, LogClosed, OffsetOutOfRange, RecordTooLarge
+from distributedlog.log.errors import (
+    InvalidRecord,
+    LogClosed,
+    LogDirectoryOffline,
+    LogError,
+    OffsetOutOfRange,
+    RecordTooLarge,
+)
 from distributedlog.log.files import REAL_FILES, FileRegion, Files
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.flush_thread import FlushThread
@@ -91,19 +99,24 @@ class Log:
         self._directory = LogDirectory(directory, files=files)
         try:
             self._log = self._directory.open_log(TOPIC, PARTITION, self.config, cut_damage=repair)
+            if self._log.leader_epochs.latest_epoch < LEADER_EPOCH:
+                self._log.begin_leader_epoch(LEADER_EPOCH)
+            if not self.recovery.was_clean:
+                # What is shown to readers from now on must not be lost when the power fails.
+                self._log.flush()
         except BaseException:
             self._directory.abandon()
             raise
         self._log.writer.make_room = self._make_room
-        if self._log.leader_epochs.latest_epoch < LEADER_EPOCH:
-            self._log.begin_leader_epoch(LEADER_EPOCH)
         self._closed = False
         self._acks_flush = self.flush_policy.flush == "ack"
         self._flushes_in_intervals = self.flush_policy.flush == "interval"
         self._needs_the_long_way = bool(
             self._compression or self.config.is_log_append_time or self.config.compact
         )
-        self._commit = GroupCommit(self._begin_flush, self._complete_flush, self._log.recovery_point)
+        self._commit = GroupCommit(
+            self._begin_flush, self._complete_flush, self._fail, self._log.recovery_point
+        )
         self._flush_thread = FlushThread(
             self._commit,
             self.flush_policy.flush_interval_ms if self._flushes_in_intervals else 0,
@@ -226,7 +239,8 @@ class Log:
             self._commit.wait_for(end_offset)
             return
         log = self._log
-        log.advance_high_watermark(end_offset)
+        with self._lock:
+            log.advance_high_watermark(end_offset)
         if self._flushes_in_intervals:
             if end_offset - self._commit.flushed_to > self.flush_policy.flush_interval_records:
                 self._commit.wait_for(end_offset)
@@ -249,6 +263,10 @@ class Log:
         with self._lock:
             self._log.complete_flush(job)
             self._log.advance_high_watermark(job.offset)
+
+    def _fail(self, error: LogDirectoryOffline) -> None:
+        with self._lock:
+            self._log.fail(error)
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -360,7 +378,12 @@ class Log:
                 return
             self._closed = True
         self._flush_thread.stop()
-        self._directory.close()
+        with suppress(LogError):
+            # Those who wait for the disk get what they wait for.
+            self._commit.wait_for(self._log.log_end_offset)
+        self._commit.stop(LogClosed(str(self._directory.path)))
+        with self._lock:
+            self._directory.close()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -11,6 +11,7 @@ from pathlib import Path
 from distributedlog.log.errors import LogDirectoryOffline
 from distributedlog.log.files import Files
 from distributedlog.log.segment import Segment
+from distributedlog.log.snapshot_files import SnapshotFiles
 
 
 @dataclass(slots=True)
@@ -22,6 +23,9 @@ class FlushJob:
     directory: Path
     files: Files
     directory_changed: bool
+    snapshots: SnapshotFiles
+    #: How often the log had been cut when the job was made: what was synced may since have been replaced.
+    cuts: int = 0
 
     def run(self) -> None:
         """Wait for the disk. A failed fsync is final: the page may be marked clean and yet be lost."""
@@ -30,6 +34,8 @@ class FlushJob:
                 segment.sync_log()
             for segment in self.segments[:-1]:
                 segment.sync_indexes()
+            for segment in self.segments[1:]:
+                self.snapshots.sync(segment.base_offset)
             if self.directory_changed:
                 self.files.fsync_directory(self.directory)
         except OSError as error:

@@ -8,6 +8,7 @@ it is one fsync for fifty.
 import threading
 from collections.abc import Callable
 
+from distributedlog.log.errors import LogDirectoryOffline, LogError
 from distributedlog.log.flush import FlushJob
 
 
@@ -15,18 +16,24 @@ class GroupCommit:
     """Waits until an offset is on the disk.
 
     ``begin`` (under the log's lock) says what is due, ``complete`` (under it again) takes the
-    result in. A failed flush fails everyone who waited for it, and all who come after.
+    result in, ``fail`` hears of a disk that failed. Such a failure fails everyone who waits, and all
+    who come after; any other error only the one who flushed, and the next in line tries again.
     """
 
     def __init__(
-        self, begin: Callable[[], FlushJob | None], complete: Callable[[FlushJob], None], flushed_to: int
+        self,
+        begin: Callable[[], FlushJob | None],
+        complete: Callable[[FlushJob], None],
+        fail: Callable[[LogDirectoryOffline], None],
+        flushed_to: int,
     ) -> None:
         self._begin = begin
         self._complete = complete
+        self._fail = fail
         self._condition = threading.Condition()
         self._flushed_to = flushed_to
         self._flushing = False
-        self._failure: BaseException | None = None
+        self._failure: LogError | None = None
 
     @property
     def flushed_to(self) -> int:
@@ -39,28 +46,37 @@ class GroupCommit:
             with self._condition:
                 while self._flushing and self._flushed_to < offset and self._failure is None:
                     self._condition.wait()
-                if self._failure is not None:
-                    raise self._failure
                 if self._flushed_to >= offset:
                     return
+                if self._failure is not None:
+                    raise self._failure
                 self._flushing = True
-            self._flush()
+            self._flush(offset)
 
-    def _flush(self) -> None:
+    def stop(self, reason: LogError) -> None:
+        """Begin no more flushes; return when the running one, if any, has come to its end."""
+        with self._condition:
+            while self._flushing:
+                self._condition.wait()
+            self._failure = self._failure or reason
+
+    def _flush(self, offset: int) -> None:
         flushed_to = self._flushed_to
-        failure: BaseException | None = None
         try:
             job = self._begin()
-            if job is not None:
+            if job is None:
+                # Nothing is due: all that was appended, and so this offset, is on the disk.
+                flushed_to = offset
+            else:
                 job.run()
                 self._complete(job)
                 flushed_to = job.offset
-        except BaseException as error:
-            failure = error
+        except LogDirectoryOffline as error:
+            self._failure = error
+            self._fail(error)
             raise
         finally:
             with self._condition:
                 self._flushing = False
                 self._flushed_to = max(self._flushed_to, flushed_to)
-                self._failure = failure if isinstance(failure, Exception) else None
                 self._condition.notify_all()

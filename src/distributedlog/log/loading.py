@@ -14,7 +14,7 @@ from typing import Final
 from distributedlog.log.batch_scan import CHUNK_BYTES, BatchAt, ScanEnd, scan_batches
 from distributedlog.log.config import LogConfig
 from distributedlog.log.errors import CorruptLog
-from distributedlog.log.files import Files, write_fully
+from distributedlog.log.files import FULL_DISK_ERRORS, Files, write_fully
 from distributedlog.log.leader_epochs import (
     LEADER_EPOCH_CHECKPOINT,
     LeaderEpochCheckpoint,
@@ -101,7 +101,7 @@ def open_partition_log(
     epochs_changed = epochs.truncate_from_end(log_end_offset)
     epochs_changed |= epochs.truncate_from_start(log_start_offset)
     if epochs_changed or not report.was_clean:
-        LeaderEpochCheckpoint(files, directory / LEADER_EPOCH_CHECKPOINT).write(epochs)
+        _write_leader_epochs(files, directory, epochs)
     states = ProducerStateManager(producer_id_expiration_ms)
     snapshots = SnapshotFiles(files, directory)
     snapshots.delete_from((log_end_offset if first_scanned is None else first_scanned) + 1)
@@ -135,6 +135,15 @@ def _read_leader_epochs(files: Files, directory: Path) -> LeaderEpochFileCache:
         return checkpoint.read()
     except CorruptLog:
         return LeaderEpochFileCache()
+
+
+def _write_leader_epochs(files: Files, directory: Path, epochs: LeaderEpochFileCache) -> None:
+    """A full disk must not keep a log from being opened and read: the next change is written again."""
+    try:
+        LeaderEpochCheckpoint(files, directory / LEADER_EPOCH_CHECKPOINT).write(epochs)
+    except OSError as error:
+        if error.errno not in FULL_DISK_ERRORS:
+            raise
 
 
 def _is_segment_log(name: str) -> bool:

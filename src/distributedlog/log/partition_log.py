@@ -109,6 +109,10 @@ class PartitionLog:
         self._noted_recovery_segment = segments.floor(recovery_point).base_offset
         self.writer = SegmentWriter(files, directory, config, segments, self.take_producer_snapshot)
         self.writer.directory_changed = directory_changed
+        #: Stays true until a flush has come to its end, whatever interrupts it.
+        self._directory_unsynced = False
+        #: How often the log was truncated.
+        self.cuts = 0
         self._files = files
         self._epoch_checkpoint = LeaderEpochCheckpoint(files, directory / LEADER_EPOCH_CHECKPOINT)
         self._closed = False
@@ -191,8 +195,9 @@ class PartitionLog:
         last_offset = first_offset + records_count - 1
         self.writer.prepare(size, last_offset, max_timestamp, now_ms, first_offset)
         self.writer.write(batch, size)
-        self.writer.active.note_batch(size, last_offset, max_timestamp)
+        # In this order: an interrupt (Ctrl-C) between the two costs an offset, never gives one twice.
         self.log_end_offset = last_offset + 1
+        self.writer.active.note_batch(size, last_offset, max_timestamp)
         return first_offset
 
     def _check_producer(
@@ -258,24 +263,30 @@ class PartitionLog:
 
     def begin_flush(self) -> FlushJob | None:
         """What has to reach the disk for all that is appended to be safe; None when all is."""
-        if self.writer.offline is not None:
-            raise self.writer.offline
-        if self.recovery_point >= self.log_end_offset and not self.writer.directory_changed:
+        self.writer.check_writable()
+        self._directory_unsynced |= self.writer.directory_changed
+        self.writer.directory_changed = False
+        if self.recovery_point >= self.log_end_offset and not self._directory_unsynced:
             return None
-        job = FlushJob(
+        return FlushJob(
             self.log_end_offset,
-            self.segments.from_offset(self.recovery_point),
+            # A segment that ends at the recovery point may have been sealed since: its indexes are due.
+            self.segments.from_offset(max(self.recovery_point - 1, 0)),
             self.directory,
             self._files,
-            self.writer.directory_changed,
+            self._directory_unsynced,
+            self.snapshots,
+            self.cuts,
         )
-        self.writer.directory_changed = False
-        return job
 
     def complete_flush(self, job: FlushJob) -> None:
-        """Take in that the job has run; a truncation meanwhile may have lowered the log's end."""
+        """Take in that the job has run. It says nothing about offsets when the log was cut meanwhile: they
+        may have been given to other records, which the job did not see."""
+        self._directory_unsynced = False
+        if job.cuts != self.cuts:
+            return
         self.recovery_point = max(self.recovery_point, min(job.offset, self.log_end_offset))
-        recovery_segment = self.segments.floor(self.recovery_point).base_offset
+        recovery_segment = self.segments.floor(max(self.recovery_point - 1, 0)).base_offset
         if recovery_segment != self._noted_recovery_segment:
             self._noted_recovery_segment = recovery_segment
             self.note_offset(OffsetKind.RECOVERY_POINT, self.recovery_point, False)
@@ -379,6 +390,9 @@ class PartitionLog:
     def _delete_oldest(self, count: int) -> list[Path]:
         doomed = self.segments.sealed[:count]
         renamed: list[Path] = []
+        if doomed and self.writer.directory_changed:
+            # The log's end must not be lost with the segment that begins there when these are gone.
+            self._sync_directory()
         for segment in doomed:
             self.segments.replace([segment], [])
             renamed += segment.rename_to_deleted()
@@ -466,6 +480,20 @@ class PartitionLog:
             self._noted_recovery_segment = self.segments.floor(offset).base_offset
             self.note_offset(OffsetKind.RECOVERY_POINT, offset, True)
 
+    def sync_cut(self, keeper: Segment) -> None:
+        """What was cut off must not come back beside records that are appended now and take its offsets."""
+        try:
+            keeper.sync_log()
+        except OSError as error:
+            raise self.writer.go_offline(error) from error
+        self._sync_directory()
+
+    def _sync_directory(self) -> None:
+        try:
+            self._files.fsync_directory(self.directory)
+        except OSError as error:
+            raise self.writer.go_offline(error) from error
+
     def remove_files(self, paths: list[Path]) -> None:
         for path in paths:
             self._files.unlink(path)
@@ -488,9 +516,12 @@ class PartitionLog:
             if self.writer.offline is None:
                 self.flush()
                 self.take_producer_snapshot()
+                self.snapshots.sync(self.log_end_offset)
                 self.writer.active.seal()
                 self.writer.active.sync_indexes()
                 self._files.fsync_directory(self.directory)
+        except OSError as error:
+            raise self.writer.translate(error) from error
         finally:
             self.abandon()
 

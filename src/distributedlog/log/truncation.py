@@ -2,29 +2,33 @@
 
 from distributedlog.log.partition_log import PartitionLog
 from distributedlog.log.replay import replay_producers
+from distributedlog.log.segment import Segment
 
 
 def truncate_to(log: PartitionLog, offset: int, now_ms: int) -> bool:
     """Cut everything from ``offset`` on, whole batches; says whether there was anything to cut.
 
-    A batch that ``offset`` lies inside of goes whole: it is what a replica must fetch again.
+    A batch that ``offset`` lies inside of goes whole: it is what a replica must fetch again. The log
+    then ends behind its last batch, also where compaction has left a gap before ``offset``: a restart
+    would find no other end.
     """
     if offset >= log.log_end_offset:
         return False
     if offset <= log.segments[0].base_offset:
         truncate_fully_and_start_at(log, max(offset, 0), now_ms)
         return True
-    log.lower_recovery_point(offset)
     keeper = log.segments.floor(offset)
+    keeper_batch = keeper.find(offset)
+    offset = _end_before(keeper, offset)
+    log.lower_recovery_point(offset)
     doomed = [segment for segment in log.segments if segment.base_offset > keeper.base_offset]
     for segment in reversed(doomed):
         log.remove_files(segment.rename_to_deleted())
     log.segments.replace(doomed, [])
     keeper.activate()
-    batch = keeper.find(offset)
-    if batch is not None:
-        keeper.truncate(batch.position, batch.base_offset)
-        offset = min(offset, batch.base_offset)
+    if keeper_batch is not None:
+        keeper.truncate(keeper_batch.position, offset)
+    log.sync_cut(keeper)
     log.writer.resume(keeper)
     _set_end(log, offset)
     if log.leader_epochs.truncate_from_end(offset):
@@ -43,14 +47,25 @@ def truncate_to(log: PartitionLog, offset: int, now_ms: int) -> bool:
     return True
 
 
+def _end_before(segment: Segment, offset: int) -> int:
+    """Where the last batch of the segment ends that lies wholly below ``offset``."""
+    end_offset = segment.base_offset
+    for batch in segment.batches(segment.index_position(offset - 1)):
+        if batch.last_offset >= offset:
+            break
+        end_offset = batch.last_offset + 1
+    return end_offset
+
+
 def truncate_fully_and_start_at(log: PartitionLog, offset: int, now_ms: int) -> None:
     """Empty the log; the next append gets ``offset``."""
-    log.lower_recovery_point(offset)
+    log.lower_recovery_point(min(offset, log.segments[0].base_offset))
     old = list(log.segments)
     for segment in reversed(old):
         log.remove_files(segment.rename_to_deleted())
     log.segments.replace(old, [])
     log.writer.begin(offset, now_ms)
+    log.sync_cut(log.writer.active)
     log.log_start_offset = offset
     _set_end(log, offset)
     log.recovery_point = log.high_watermark = offset
@@ -61,6 +76,7 @@ def truncate_fully_and_start_at(log: PartitionLog, offset: int, now_ms: int) -> 
 
 
 def _set_end(log: PartitionLog, end_offset: int) -> None:
+    log.cuts += 1
     log.log_end_offset = end_offset
     log.recovery_point = min(log.recovery_point, end_offset)
     log.high_watermark = min(log.high_watermark, end_offset)
