@@ -78,12 +78,15 @@ class PartitionModel:
             self.epochs.append((epoch, start_offset))
 
     def truncate_to(self, offset):
-        """Whole batches go; the log then ends where its last batch does, or where it was cut."""
+        """Whole batches go."""
         for batch in self.batches:
             if batch.last_offset >= offset:
                 offset = min(offset, batch.base_offset)
                 break
         self.batches = [batch for batch in self.batches if batch.base_offset < offset]
+        self.set_end(offset)
+
+    def set_end(self, offset):
         self.log_end_offset = offset
         self.high_watermark = min(self.high_watermark, offset)
         self.log_start_offset = min(self.log_start_offset, offset)

@@ -66,6 +66,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
         self.now_ms = START_MS
         self.epoch = 0
         self.job = None
+        self.safe_to = 0
         self.has_reloaded = False
         self.noted = {}
 
@@ -434,16 +435,22 @@ class PartitionLogMachine(RuleBasedStateMachine):
         if not was_cut:
             return
         self.has_reloaded = True
-        if self.log.segments[0].base_offset == offset and self.log.size == 0:
-            self.model.start_over(offset)  # nothing was left
-        else:
-            self.model.truncate_to(offset)
+        model = self.model
+        model.truncate_to(offset)
+        if not model.batches and self.log.segments[0].base_offset == offset:
+            model.start_over(offset)
+        # Behind the last batch, or where a segment was begun behind a gap.
+        end = model.batches[-1].last_offset + 1 if model.batches else 0
+        model.set_end(max(end, self.log.segments.active.base_offset))
+        assert model.log_end_offset <= offset
+        self.safe_to = min(self.safe_to, model.log_end_offset)
 
     @precondition(lambda self: self.model.batches)
     @rule(offset=st.sampled_from([0, 3, 2**31 - 8, 2**31]))
     def truncate_fully(self, offset):
         truncate_fully_and_start_at(self.log, offset, self.now_ms)
         self.model.start_over(offset)
+        self.safe_to = min(self.safe_to, offset)
 
     @rule(place=places)
     def advance_high_watermark(self, place):
@@ -579,7 +586,9 @@ class PartitionLogMachine(RuleBasedStateMachine):
         if damage == "delete":
             path.unlink()
         elif damage == "cut":
-            path.write_bytes(data[: len(data) // 2])
+            # Of a time index that ends with a whole entry nobody can tell, without reading the log, that
+            # there were more; Kafka cannot either.
+            path.write_bytes(data[: len(data) // 2 if path.suffix == ".index" else len(data) // 2 | 1])
         elif damage == "odd":
             path.write_bytes(data + b"x")
         else:
