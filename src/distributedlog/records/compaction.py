@@ -72,7 +72,7 @@ class Compactor(Protocol):
 
         `taken` has an entry for each whole batch in the buffer. Returns how many batches the map now
         accounts for; fewer than there are means that it is full. latest_offset is moved along.
-        CorruptBatchError when a batch is damaged, here as in `compact`.
+        CorruptBatchError when a batch is damaged; what follows the keys only `compact` looks at.
         """
 
     def compact(self, buffer: Buffer, treatments: Sequence[Treatment], delete_horizon_ms: int) -> Compacted:

@@ -42,7 +42,7 @@ from distributedlog.records.kernels_offset_map import NEXT_OFFSET, fetch_slot, f
 from distributedlog.records.kernels_record import Fault, read_record
 from distributedlog.records.kernels_siphash import siphash128
 
-HELPERS: Final = "101edc949b9318ed"
+HELPERS: Final = "c6cef8c7571befe4"
 
 # Flags of a batch.
 KEEP_RECORDS: Final = 1

@@ -31,7 +31,7 @@ from distributedlog.records.kernels_batches import (
 from distributedlog.records.kernels_memory import address_of, clear_bit, copy_bytes
 from distributedlog.records.kernels_record import Fault, read_content, read_place
 
-HELPERS: Final = "e33c733be743c5d2"
+HELPERS: Final = "4f2ea9109134726b"
 
 _TIMESTAMP_TYPE_BIT: Final = 8
 

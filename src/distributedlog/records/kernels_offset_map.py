@@ -17,10 +17,10 @@ from distributedlog.records.kernels_batches import (
     RECORDS_COUNT,
 )
 from distributedlog.records.kernels_memory import address_of, load_word, prefetch, store_word
-from distributedlog.records.kernels_record import Fault, read_record
+from distributedlog.records.kernels_record import Fault, read_key, read_place
 from distributedlog.records.kernels_siphash import siphash128
 
-HELPERS: Final = "a5c8a903f2c26654"
+HELPERS: Final = "b7ff64178e9610b6"
 
 SLOT_WIDTH: Final = 3
 SLOT_SIZE: Final = SLOT_WIDTH * 8
@@ -109,6 +109,8 @@ def map_records(
 ) -> int:
     """Note the offset of every record that has a key, from start_offset on; returns a Fault.
 
+    What follows a record's key is left unread here, and so its faults for `filter_records` to find.
+
     Stops before the map would hold more than size_max keys. progress gets the number of batches that are
     wholly in the map, or the batch at fault, and the number of keys in the map. Whatever was noted of a
     batch beyond the whole ones does no harm: those records are newer than what they stand for.
@@ -127,7 +129,9 @@ def map_records(
         previous_delta = -1
         waiting = 0
         for _ in range(table[batch, RECORDS_COUNT]):
-            fault, _, offset_delta, key, key_length, _, position = read_record(position, end)
+            fault, _, _, offset_delta, key, position = read_place(position, end)
+            if fault == _NONE:
+                fault, key, key_length = read_key(key, position)
             if fault == _NONE and (
                 offset_delta <= previous_delta or offset_delta > table[batch, LAST_OFFSET_DELTA]
             ):

@@ -69,14 +69,23 @@ def read_place(position: int, end: int) -> tuple[int, int, int, int, int, int]:
 
 
 @helper
+def read_key(position: int, record_end: int) -> tuple[int, int, int]:
+    """(fault, key, its length, -1 for null) where `read_place` left off; what follows is not looked at."""
+    length, key = read_varint(position, record_end)
+    if key < 0 or length < -1 or length > record_end - key:
+        return _KEY_LENGTH, 0, 0
+    return _NONE, key, length
+
+
+@helper
 def read_content(position: int, record_end: int) -> tuple[int, int, int, int, int, int, int, int, int]:
     """(fault, key, its length, value, its length, headers, their count, bytes of their keys, and values).
 
     All of the rest is looked at: lengths are -1 for null, or fit the record, which ends with its headers.
     """
-    key_length, key = read_varint(position, record_end)
-    if key < 0 or key_length < -1 or key_length > record_end - key:
-        return _KEY_LENGTH, 0, 0, 0, 0, 0, 0, 0, 0
+    fault, key, key_length = read_key(position, record_end)
+    if fault != _NONE:
+        return fault, 0, 0, 0, 0, 0, 0, 0, 0
     value_length, value = read_varint(key + max(key_length, 0), record_end)
     if value < 0 or value_length < -1 or value_length > record_end - value:
         return _VALUE_LENGTH, 0, 0, 0, 0, 0, 0, 0, 0
