@@ -95,6 +95,25 @@ def test_kafka_reads_an_embedded_log_in_each_codec(tmp_path, codec):
     assert f"compresscodec: {codec.name.lower()}" in dumped.stdout
 
 
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
+def test_kafka_reads_a_log_that_we_compacted(tmp_path, codec):
+    """Offsets are missing then, which Kafka remarks upon; of the indexes it must have nothing to say."""
+    config = {"segment.bytes": "1048576", "cleanup.policy": "compact"}
+    with Log(tmp_path, flush="os", compression=codec, config=config) as log:
+        for first in range(0, 60_000, 100):
+            log.append_many(
+                [(b"key-%d" % (n * 7919 % 9000), b"value-%d " % n * 5) for n in range(first, first + 100)]
+            )
+        log.append_many([(b"key-%d" % n, None) for n in range(0, 9000, 10)])
+        log.compact()
+        expected = [(record.offset, text(record.key), text(record.value)) for record in log.read()]
+    dumped = dump_log_segments(tmp_path / "log-0")
+    assert [line for line in complaints(dumped) if " is followed by " not in line] == []
+    assert [record[0:1] + record[2:4] for record in records_of(dumped)] == expected
+    assert len(expected) == 9000
+    assert verify([tmp_path], with_records=True, as_json=False) == 0
+
+
 def test_kafka_reads_a_partition_with_producers_and_transactions(tmp_path):
     """Idempotent batches, a committed and an aborted transaction, two leader epochs, a roll, a cut."""
     now_ms = 1_700_000_000_000
