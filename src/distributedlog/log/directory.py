@@ -264,7 +264,7 @@ class LogDirectory:
                 clean_offsets[key] = log.first_dirty_offset
             recovery_points[key] = log.recovery_point
             high_watermarks[key] = log.high_watermark
-            if log.log_start_offset > log.segments[0].base_offset:
+            if log.log_start_offset > log.segments[0].base_offset or log.has_unsynced_names:
                 log_start_offsets[key] = log.log_start_offset
             else:
                 log_start_offsets.pop(key, None)

@@ -29,6 +29,7 @@ from distributedlog.log.segment import (
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     Segment,
+    segment_path,
 )
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
@@ -69,7 +70,7 @@ def open_partition_log(
     report = RecoveryReport(was_clean)
     report.swaps_finished = finish_interrupted_swaps(files, directory)
     remove_waste(files, directory)
-    base_offsets = segment_base_offsets(directory)
+    base_offsets = _without_deleted(files, directory, segment_base_offsets(directory), log_start_offset)
     _remove_orphan_indexes(files, directory, set(base_offsets))
     created = not base_offsets
     segments = SegmentList(
@@ -155,6 +156,17 @@ def segment_base_offsets(directory: Path) -> list[int]:
     return sorted(int(name[:20]) for name in os.listdir(directory) if _is_segment_log(name))
 
 
+def _without_deleted(
+    files: Files, directory: Path, base_offsets: list[int], log_start_offset: int
+) -> list[int]:
+    """Remove the segments below the log start offset that a loss of power has brought back."""
+    count = sum(next_base_offset <= log_start_offset for next_base_offset in base_offsets[1:])
+    for base_offset in base_offsets[:count]:
+        for suffix in (*INDEX_SUFFIXES, LOG_SUFFIX):
+            files.unlink_if_there(segment_path(directory, base_offset, suffix))
+    return base_offsets[count:]
+
+
 def _remove_orphan_indexes(files: Files, directory: Path, base_offsets: set[int]) -> None:
     """An index whose log is gone would lie in the way of a later segment of that name."""
     for name in os.listdir(directory):
@@ -205,11 +217,13 @@ def _recover(
 
     previous: Segment | None = None
     for segment in segments.from_offset(first_scanned):
+        fits = False
         if segment.base_offset < end_offset:
             scan_end = ScanEnd(0, f"it begins below {end_offset}, where the segment before ends")
         elif segment.base_offset > end_offset and not config.compact:
             scan_end = ScanEnd(0, f"offsets {end_offset} to {segment.base_offset - 1} before it are missing")
         else:
+            fits = True
             end_offset = segment.base_offset
             scan_end = segment.recover(observe)
             if segment is not segments.active:
@@ -225,7 +239,7 @@ def _recover(
                     "torn write and nothing was cut (open with repair=True to keep what lies before it)",
                 )
             report.cut_reason = scan_end.reason
-            if previous is not None and segment.base_offset != end_offset:
+            if previous is not None and not fits:
                 _cut(files, segments, previous, previous.size, end_offset, report)
             else:
                 _cut(files, segments, segment, scan_end.position, end_offset, report)

@@ -11,6 +11,7 @@ Offsets, from the past to the future:
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ from distributedlog.log.append_checks import (
 from distributedlog.log.cleaner import CompactionJob, LastOfProducer
 from distributedlog.log.compaction_plan import plan_compaction
 from distributedlog.log.config import LogConfig
-from distributedlog.log.errors import InvalidConfig, LogDirectoryOffline, OffsetOutOfRange
+from distributedlog.log.errors import DiskFull, InvalidConfig, LogDirectoryOffline, OffsetOutOfRange
 from distributedlog.log.files import Buffer, FileRegion, Files
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.leader_epochs import (
@@ -393,14 +394,25 @@ class PartitionLog:
         if doomed and self.writer.directory_changed:
             # The log's end must not be lost with the segment that begins there when these are gone.
             self._sync_directory()
+        if doomed:
+            start = self.segments[count].base_offset
+            with suppress(DiskFull):
+                # A loss of power may bring some of the files back and not others: opening the log must
+                # know. On a full disk what makes room goes first.
+                self.note_offset(OffsetKind.LOG_START_OFFSET, max(start, self.log_start_offset), True)
         for segment in doomed:
             self.segments.replace([segment], [])
             renamed += segment.rename_to_deleted()
         if doomed:
-            start = self.segments[0].base_offset
             self._raise_log_start_offset(start)
             self.snapshots.delete_before(start)
+            self.writer.directory_changed = True
         return renamed
+
+    @property
+    def has_unsynced_names(self) -> bool:
+        """Files appeared or went, and a loss of power may undo that."""
+        return self.writer.directory_changed or self._directory_unsynced
 
     # -- compaction -----------------------------------------------------------------------------------
 

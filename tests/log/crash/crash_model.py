@@ -27,7 +27,8 @@ def check_survivors(log, expected, random):
     assert log.end_offset >= expected.acknowledged
     records = [record for record in log.read() if record.offset >= expected.deleted]
     offsets = [record.offset for record in records]
-    assert offsets == list(range(expected.deleted, max(log.end_offset, expected.deleted)))
+    end_offset = max(log.end_offset, expected.deleted)
+    assert offsets == list(range(expected.deleted, end_offset)), f"{log}, {log.recovery}: {offsets}"
     for record in records:
         found = (record.key, record.value, record.headers, record.timestamp)
         assert found == expected.records[record.offset], f"record {record.offset} was altered"
@@ -73,4 +74,4 @@ def check_no_damage(directory):
         for event in inspect(directory, with_records=True)
         if isinstance(event, Finding) and event.severity is Severity.DAMAGE
     ]
-    assert damage == []
+    assert damage == [], damage

@@ -10,10 +10,10 @@ from copy import deepcopy
 from random import Random
 
 import pytest
-
-from distributedlog.log import Entry, Log
 from tests.log.crash.crash_model import Expected, check_goes_on, check_survivors
 from tests.log.crash.recording_files import RecordingFiles, crash_state
+
+from distributedlog.log import Entry, Log
 
 SEED = int(os.environ.get("DLOG_SEED", "1"))
 CASES = int(os.environ.get("DLOG_CRASH_CASES", "300"))
