@@ -1,15 +1,15 @@
-"""`PartitionLog` against a model without files: every answer, after every history that Hypothesis finds.
-"""
+"""`PartitionLog` against a model without files: every answer, after every history that Hypothesis finds."""
 
 import os
 import shutil
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.log.model.examples import model_settings
+from tests.log.model.partition_model import SEQUENCES, ModelBatch, ModelProducer, PartitionModel
 
 from distributedlog.log import (
     REAL_FILES,
@@ -34,12 +34,9 @@ from distributedlog.records import (
     ControlType,
     CorruptBatchError,
     build_control_batch,
-    parse_header,
     patch_base_offset,
     set_log_append_time,
 )
-from tests.log.model.examples import model_settings
-from tests.log.model.partition_model import SEQUENCES, ModelBatch, ModelProducer, PartitionModel
 
 START_MS = 1_700_000_000_000
 PRODUCERS = (1, 2, 3)
@@ -187,9 +184,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
         which=st.integers(0, 4),
         first_sequence=st.sampled_from([0, SEQUENCES - 2]),
     )
-    def append_idempotent(
-        self, producer_id, records, kind, codec, is_transactional, which, first_sequence
-    ):
+    def append_idempotent(self, producer_id, records, kind, codec, is_transactional, which, first_sequence):
         producer = self.model.producers().get(producer_id)
         epoch = max(producer.epoch, 0) if producer else 0
         sequence = (producer.last_sequence + 1) % SEQUENCES if producer else first_sequence
