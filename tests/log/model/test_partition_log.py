@@ -468,7 +468,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
     def apply_retention(self):
         model, config = self.model, self.config
         segments = self.segments_by_model()
-        base, batches = segments[-1]
+        _, batches = segments[-1]
         if batches and (config.retention_bytes == 0 or self.has_expired(batches)):
             segments.append((model.log_end_offset, []))
         expected_start = model.log_start_offset
