@@ -34,9 +34,9 @@ class FlushJob:
                 segment.sync_log()
             for segment in self.segments[:-1]:
                 segment.sync_indexes()
-            for segment in self.segments[1:]:
-                self.snapshots.sync(segment.base_offset)
             if self.directory_changed:
+                for segment in self.segments:
+                    self.snapshots.sync(segment.base_offset)
                 self.files.fsync_directory(self.directory)
         except OSError as error:
             raise LogDirectoryOffline(str(self.directory), error) from error

@@ -106,6 +106,8 @@ def open_partition_log(
     states = ProducerStateManager(producer_id_expiration_ms)
     snapshots = SnapshotFiles(files, directory)
     snapshots.delete_from((log_end_offset if first_scanned is None else first_scanned) + 1)
+    if not report.was_clean:
+        snapshots.delete_before(segments[0].base_offset)
     replay_producers(
         states,
         segments,
