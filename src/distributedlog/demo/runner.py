@@ -119,10 +119,10 @@ def ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def is_in_memory(path: Path) -> bool:
+def is_in_memory(path: Path, mount_table: Path = Path("/proc/mounts")) -> bool:
     """Whether fsync means nothing there, as far as Linux tells."""
     try:
-        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text(errors="replace").splitlines()]
+        mounts = [line.split()[1:3] for line in mount_table.read_text(errors="replace").splitlines()]
     except OSError:
         return False
     resolved = path.resolve()

@@ -68,8 +68,8 @@ class Stage:
         lines = Text(text).wrap(self.console, room)
         for number, line in enumerate(lines):
             line.rstrip()
-            head = Text(f"{INDENT}{mark if number == 0 else ' ' * len(mark)} ", style)
-            self.console.print(head + line, soft_wrap=True)
+            head = (mark, style) if number == 0 else " " * len(mark)
+            self.console.print(Text.assemble(INDENT, head, " ", line), soft_wrap=True)
 
     def claim(self, holds: bool, text: str, otherwise: str) -> None:
         """State ``text`` if it is so; else ``otherwise``, which fails the demo."""
