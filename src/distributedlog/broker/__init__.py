@@ -1,0 +1,1 @@
+"""The broker without sockets: requests in, responses out, state in between."""
