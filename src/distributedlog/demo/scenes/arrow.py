@@ -44,8 +44,8 @@ def play(stage: Stage) -> None:
         f"{wrong:,} Arrow batches are not as written; {seen:,} records of {count:,} were read",
     )
     stage.say(
-        f"the first call took {stage.duration(first_call.seconds)}: the decoder is compiled once on a machine, "
-        "and loaded from then on"
+        f"the first call took {stage.duration(first_call.seconds)}: the decoder is compiled once, "
+        "and only loaded from then on"
     )
 
 
