@@ -11,6 +11,11 @@ CASES = [
     (errors.InvalidTimestamp("too late"), ["too late"], {"reason": "too late"}),
     (errors.InvalidConfig("a.b", "x", "a.b = x is not possible"), ["a.b"], {"name": "a.b", "value": "x"}),
     (errors.InvalidTopicName("a/b"), ["'a/b'", "249"], {"topic": "a/b"}),
+    (
+        errors.CompactionMapTooSmall("d", 100, 3),
+        ["d", "100", "3 keys", "more memory"],
+        {"directory": "d", "map_bytes_max": 100, "keys_max": 3},
+    ),
     (errors.LogNotFound("p"), ["p", "no log"], {"path": "p"}),
     (errors.LogClosed("p"), ["p", "closed"], {"path": "p"}),
     (errors.ReadOnlyLog("p"), ["p", "reading"], {"path": "p"}),

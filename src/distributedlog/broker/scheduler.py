@@ -1,4 +1,4 @@
-"""What the broker needs of an event loop, and no more: so it runs on asyncio, and on a seeded clock in tests."""
+"""What the broker needs of an event loop, and no more: asyncio gives it, and a seeded clock in tests."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar

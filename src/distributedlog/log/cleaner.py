@@ -16,7 +16,7 @@ from typing import Final
 from distributedlog.log.compaction_plan import CompactionPlan, group_segments
 from distributedlog.log.compaction_transactions import TransactionWalk
 from distributedlog.log.config import LogConfig
-from distributedlog.log.errors import CorruptLog, DiskFull
+from distributedlog.log.errors import CompactionMapTooSmall, CorruptLog, DiskFull
 from distributedlog.log.files import FULL_DISK_ERRORS, Files
 from distributedlog.log.producer_updates import EndMarker, read_end_marker
 from distributedlog.log.retention import SegmentView
@@ -116,7 +116,12 @@ class CompactionJob:
                 with damage_named(segment):
                     count = compactor.map_keys(data, taken, start)
                 if count < len(headers):
-                    return headers[count][1].base_offset
+                    end_offset = headers[count][1].base_offset
+                    if end_offset <= start:
+                        raise CompactionMapTooSmall(
+                            str(self.directory), self.map_bytes_max, compactor.keys_max
+                        )
+                    return end_offset
         return self.plan.end_offset
 
     def _is_mapped(self, header: BatchHeader, walk: TransactionWalk, data: bytes, position: int) -> bool:

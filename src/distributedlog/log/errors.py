@@ -107,6 +107,19 @@ class DiskFull(LogError):
         self.path = path
 
 
+class CompactionMapTooSmall(LogError):
+    """A single batch has more keys than the compaction's map may hold."""
+
+    def __init__(self, directory: str, map_bytes_max: int, keys_max: int) -> None:
+        super().__init__(
+            f"the {map_bytes_max} bytes for the compaction of {directory} hold {keys_max} keys, "
+            "fewer than one batch has; give the compaction more memory"
+        )
+        self.directory = directory
+        self.map_bytes_max = map_bytes_max
+        self.keys_max = keys_max
+
+
 class LogDirectoryOffline(LogError):
     """A write or fsync failed, so that what the page cache holds can no longer be believed."""
 

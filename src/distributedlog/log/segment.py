@@ -7,12 +7,14 @@ log of a thousand segments opens as fast as a log of one.
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from distributedlog.log.batch_scan import BatchAt, ScanEnd, scan_batches
 from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import Buffer, FileRegion, Files, OpenFile, write_fully
+from distributedlog.log.index_checks import last_entries_are_true, misses_entries
 from distributedlog.log.index_file import OFFSET_ENTRY, TIME_ENTRY, IndexFile
 from distributedlog.log.transaction_index import TransactionIndex
 from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD
@@ -148,7 +150,7 @@ class Segment:
     def _open_indexes(self) -> None:
         """Open both indexes; what fails a spot check is rebuilt from the log."""
         self._open_index_files()
-        if not self._last_entries_are_true() or self._misses_entries(self.last_indexed_position()):
+        if not last_entries_are_true(self) or misses_entries(self):
             self.rebuild_indexes()
 
     def _open_index_files(self) -> None:
@@ -171,7 +173,7 @@ class Segment:
         """Open a segment that another process appends to: its indexes lag behind, `follow` catches up."""
         self._open_index_files()
         timestamp, relative_offset = NO_TIMESTAMP, 0
-        if self._last_entries_are_true():
+        if last_entries_are_true(self):
             count = self.time_index.entry_count
             timestamp, relative_offset = self.time_index.entry(count - 1) if count else (NO_TIMESTAMP, 0)
         else:
@@ -323,38 +325,12 @@ class Segment:
 
     # -- checking and rebuilding --------------------------------------------------------------------
 
-    def _last_entries_are_true(self) -> bool:
-        """A spot check in constant time: the last entries must point at batches that say the same."""
-        offsets, times = self.offset_index, self.time_index
-        if offsets.has_odd_size or times.has_odd_size:
-            return False
-        if offsets.entry_count:
-            relative_offset, position = offsets.entry(offsets.entry_count - 1)
-            batch = next(self.batches(position), None) if 0 < position < self.size else None
-            if batch is None or batch.last_offset != self.base_offset + relative_offset:
-                return False
-            if not times.entry_count and batch.max_timestamp >= 0:
-                return False
-        if times.entry_count:
-            timestamp, relative_offset = times.entry(times.entry_count - 1)
-            if relative_offset < 0 or timestamp < 0:
-                return False
-            holder = self.find(self.base_offset + relative_offset)
-            return holder is not None and holder.max_timestamp == timestamp
-        return True
-
-    def _misses_entries(self, position: int) -> bool:
-        """Whether a writer would have put a further entry behind the last one: the file is short."""
-        since = 0
-        for number, batch in enumerate(self.batches(position)):
-            if number and since > self.index_interval_bytes:
-                return True
-            since += batch.size
-        return False
-
     def rebuild_indexes(self) -> None:
-        """Write both indexes anew from the batch headers."""
+        """Write both indexes anew from the batch headers; nobody would do it for a sealed segment later."""
         self._walk_and_index(scan_batches(self.log, 0, self.size, check_crc=False), lambda _: None)
+        if self._writable:
+            self.offset_index.seal()
+            self.time_index.seal()
 
     def recover(self, observe: Callable[[BatchAt], None]) -> ScanEnd:
         """Check every batch with its CRC, rebuild the indexes, and say where the sound part ends.
@@ -412,8 +388,10 @@ class Segment:
         self.time_index.seal()
 
     def sync_log(self) -> None:
-        """Push the batches to the disk; safe beside appends, from any thread."""
-        self._files.fsync(self.log.fd)
+        """Push the batches to the disk; safe beside appends, from any thread. A segment that is gone
+        before anyone opened it needs no sync."""
+        with suppress(FileNotFoundError):
+            self._files.fsync(self.log.fd)
 
     def sync_indexes(self) -> None:
         self.offset_index.sync()
@@ -440,9 +418,8 @@ class Segment:
         return renamed
 
     def close(self) -> None:
-        """Let go of files and maps; used again, the segment opens them again."""
-        if self._log is not None:
-            self._log.close()
+        """Let go of files and maps; used again, the segment opens them again. The log file closes with
+        the last region of it that is still being read."""
         if self._offset_index is not None:
             self._offset_index.close()
         if self._time_index is not None:
