@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.log.model.examples import model_settings
 
 from distributedlog.log import Entry, Log, LogReader, embedded
 from distributedlog.log.errors import InvalidRecord, OffsetOutOfRange
 from distributedlog.records import Record
-from tests.log.model.examples import model_settings
 
 START_MS = 1_700_000_000_000
 
