@@ -10,7 +10,8 @@ from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import FileRegion
 from distributedlog.log.segment import Segment
 from distributedlog.log.segments import SegmentList
-from distributedlog.records import CorruptBatchError, Record, decode_batch
+from distributedlog.records import CorruptBatchError, Record, decode_batch, validate_batch
+from distributedlog.records.seeking import find_timestamp_in_batch
 
 
 class TimestampAndOffset(NamedTuple):
@@ -77,10 +78,12 @@ def find_timestamp(
 def _first_in_batch(
     segment: Segment, position: int, size: int, timestamp: int, start_offset: int, upper_offset: int
 ) -> tuple[int, int] | None:
-    for record in _decode(segment, position, size):
-        if record.timestamp >= timestamp and start_offset <= record.offset < upper_offset:
-            return record.timestamp, record.offset
-    return None
+    data = segment.region(position, size).read()
+    try:
+        header = validate_batch(data)
+        return find_timestamp_in_batch(data, 0, header, timestamp, start_offset, upper_offset)
+    except CorruptBatchError as error:
+        raise CorruptLog(str(segment.log.path), position, str(error)) from error
 
 
 def find_max_timestamp(

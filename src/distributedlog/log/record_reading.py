@@ -9,6 +9,7 @@ from distributedlog.records import CorruptBatchError, Record, iterate_batches, v
 from distributedlog.records.header import CONTROL_BIT
 from distributedlog.records.reading import decode_fields
 from distributedlog.records.record import make_record
+from distributedlog.records.seeking import decode_range
 
 #: Finds the batches from an offset on, within so many bytes; None at the end of the log. The offset comes
 #: back with them: higher than asked for when retention has overtaken a slow reader.
@@ -33,13 +34,14 @@ def read_records(fetch: Fetch, offset: int, end_offset: int | None = None) -> It
                 if header.attributes & CONTROL_BIT or next_offset <= offset:
                     continue
                 verify_crc(data, position, header)
-                fields = decode_fields(data, position, header)
-                if header.base_offset < offset:
-                    fields = [record for record in fields if record[0] >= offset]
-                if end_offset is not None and next_offset > end_offset:
-                    yield from map(make_record, [record for record in fields if record[0] < end_offset])
-                    return
+                end = next_offset if end_offset is None else end_offset
+                if offset <= header.base_offset and next_offset <= end:
+                    fields = decode_fields(data, position, header)
+                else:
+                    fields = decode_range(data, position, header, offset, end)
                 yield from map(make_record, fields)
+                if next_offset >= end and end_offset is not None:
+                    return
         except CorruptBatchError as error:
             raise CorruptLog(str(region.file.path), region.position + position, str(error)) from error
         if next_offset == offset:
