@@ -191,6 +191,7 @@ class LogDirectory:
             log_start_offset=self._known_offset(
                 id_bytes, key, OffsetKind.LOG_START_OFFSET, self._log_start_offsets
             ),
+            clean_offset=self._clean_offsets.get(key, 0),
             cut_damage=cut_damage,
         )
         log.first_dirty_offset = min(self._clean_offsets.get(key, 0), log.log_end_offset)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 LEADER_EPOCH: Final = 0
 #: Bytes of records that `append_many` puts into one batch before it begins the next.
-BATCH_BYTES: Final = 1 << 18
+BATCH_BYTES: Final = 1 << 16
 #: An embedded log keeps its records until told otherwise; a topic of Kafka keeps them for a week.
 CONFIG_DEFAULTS: Final[Mapping[str, str]] = {"retention.ms": "-1"}
 
@@ -355,6 +355,9 @@ class Log:
                 self._check_open()
                 if self.config.compact:
                     self._log.roll(wall_clock_ms())
+            self.flush()
+            with self._lock:
+                self._check_open()
                 job = self._log.begin_compaction(wall_clock_ms(), even_if_little=True)
             if job is None:
                 return CompactionStats()

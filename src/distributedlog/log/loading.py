@@ -26,6 +26,7 @@ from distributedlog.log.replay import replay_producers
 from distributedlog.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
+    RELATIVE_OFFSET_MAX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     Segment,
@@ -63,10 +64,14 @@ def open_partition_log(
     now_ms: int,
     recovery_point: int = 0,
     log_start_offset: int = 0,
+    clean_offset: int = 0,
     producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
     cut_damage: bool = False,
 ) -> tuple[PartitionLog, RecoveryReport]:
-    """Open the log in ``directory``, which exists; an empty one begins at ``log_start_offset``."""
+    """Open the log in ``directory``, which exists; an empty one begins at ``log_start_offset``.
+
+    Below ``clean_offset`` it was compacted, and gaps are nothing to wonder at.
+    """
     report = RecoveryReport(was_clean)
     report.swaps_finished = finish_interrupted_swaps(files, directory)
     remove_waste(files, directory)
@@ -95,7 +100,7 @@ def open_partition_log(
         report.was_clean = False
         first_scanned = _first_to_scan(segments, recovery_point)
         log_end_offset = _recover(
-            files, segments, epochs, recovery_point, report, config, cut_damage=cut_damage
+            files, segments, epochs, recovery_point, clean_offset, report, config, cut_damage=cut_damage
         )
     log_start_offset = min(max(log_start_offset, segments[0].base_offset), log_end_offset)
     segments.active.activate()
@@ -203,6 +208,7 @@ def _recover(
     segments: SegmentList,
     epochs: LeaderEpochFileCache,
     recovery_point: int,
+    clean_offset: int,
     report: RecoveryReport,
     config: LogConfig,
     *,
@@ -222,7 +228,7 @@ def _recover(
         fits = False
         if segment.base_offset < end_offset:
             scan_end = ScanEnd(0, f"it begins below {end_offset}, where the segment before ends")
-        elif segment.base_offset > end_offset and not config.compact:
+        elif _is_hole(end_offset, segment, recovery_point, clean_offset, config):
             scan_end = ScanEnd(0, f"offsets {end_offset} to {segment.base_offset - 1} before it are missing")
         else:
             fits = True
@@ -255,6 +261,20 @@ def _recover(
             "(open with repair=True to go on without them)",
         )
     return end_offset
+
+
+def _is_hole(
+    end_offset: int, segment: Segment, recovery_point: int, clean_offset: int, config: LogConfig
+) -> bool:
+    """Whether what is missing before a segment was lost: its predecessor's end never reached the disk.
+
+    Compaction leaves gaps too, but only below the recovery point; and a replica whose leader's log has
+    a gap that no segment spans.
+    """
+    gap = segment.base_offset - end_offset
+    if not 0 < gap <= RELATIVE_OFFSET_MAX or segment.base_offset <= clean_offset:
+        return False
+    return end_offset >= recovery_point or not config.compact
 
 
 def _cut(

@@ -43,7 +43,7 @@ from distributedlog.log.reading import (
     read_region,
 )
 from distributedlog.log.retention import SegmentView, active_has_expired, segments_to_delete
-from distributedlog.log.segment import Segment
+from distributedlog.log.segment import RELATIVE_OFFSET_MAX, Segment
 from distributedlog.log.segment_writer import SegmentWriter
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
@@ -221,7 +221,11 @@ class PartitionLog:
         _, last_base_offset, last_fields = batches[-1]
         last_offset = last_base_offset + last_fields[6]
         max_timestamp = append_time_ms if append_time_ms != NO_APPEND_TIME else batches[0][2][8]
-        self.writer.prepare(size, last_offset, max_timestamp, now_ms, batches[0][1])
+        # A leader's gap lies within a segment, where recovery can tell it from a loss between two of them,
+        # unless it is wider than a segment.
+        is_wide = last_offset - self.log_end_offset > RELATIVE_OFFSET_MAX
+        base_offset = batches[0][1] if is_wide else self.log_end_offset
+        self.writer.prepare(size, last_offset, max_timestamp, now_ms, base_offset)
         self.writer.write(data, size)
         active = self.writer.active
         for position, base_offset, fields in batches:
@@ -289,8 +293,11 @@ class PartitionLog:
         self.recovery_point = max(self.recovery_point, min(job.offset, self.log_end_offset))
         recovery_segment = self.segments.floor(max(self.recovery_point - 1, 0)).base_offset
         if recovery_segment != self._noted_recovery_segment:
-            self._noted_recovery_segment = recovery_segment
-            self.note_offset(OffsetKind.RECOVERY_POINT, self.recovery_point, False)
+            self._note_recovery_point(durably=False)
+
+    def _note_recovery_point(self, *, durably: bool) -> None:
+        self._noted_recovery_segment = self.segments.floor(max(self.recovery_point - 1, 0)).base_offset
+        self.note_offset(OffsetKind.RECOVERY_POINT, self.recovery_point, durably)
 
     def flush(self) -> None:
         """Begin, run and complete a flush in this thread."""
@@ -417,7 +424,11 @@ class PartitionLog:
     # -- compaction -----------------------------------------------------------------------------------
 
     def begin_compaction(self, now_ms: int, *, even_if_little: bool = False) -> CompactionJob | None:
-        """What a compaction has to do; None when it is not worth it, or there is nothing to do."""
+        """What a compaction has to do; None when it is not worth it, or there is nothing to do.
+
+        Only what is on the disk is compacted: a record must not make way for one that may yet be lost.
+        And the disk has to know of it, so that recovery does not take the gaps for a loss.
+        """
         if not self.config.compact:
             raise InvalidConfig(
                 "cleanup.policy",
@@ -430,10 +441,11 @@ class PartitionLog:
             self.config,
             now_ms=now_ms,
             first_dirty_offset=self.first_dirty_offset,
-            first_unstable_offset=self.last_stable_offset,
+            first_unstable_offset=min(self.last_stable_offset, self.recovery_point),
         )
         if plan is None or not (even_if_little or plan.is_worth_it(self.config)):
             return None
+        self._note_recovery_point(durably=True)
         return CompactionJob(
             files=self._files,
             directory=self.directory,
@@ -464,9 +476,12 @@ class PartitionLog:
         whole = [old for old in job.groups if all(id(segment) in present for segment in old)]
         for old in whole:
             base_offset = old[0].base_offset
-            gone += swap_in(
-                self._files, self.directory, base_offset, [segment.base_offset for segment in old]
-            )
+            try:
+                gone += swap_in(
+                    self._files, self.directory, base_offset, [segment.base_offset for segment in old]
+                )
+            except OSError as error:
+                raise self.writer.go_offline(error) from error
             self.segments.replace(old, [self.writer.open_segment(base_offset, job.now_ms)])
         if len(whole) == len(job.groups):
             self.first_dirty_offset = job.clean_to_offset

@@ -60,6 +60,8 @@ def _carry_out(files: Files, directory: Path, base_offset: int, old_base_offsets
                 gone.append(deleted)
     files.fsync_directory(directory)
     files.unlink(segment_path(directory, base_offset, INTENT_SUFFIX))
+    # Were the intent to come back, it would swap in what the next compaction had only begun to write.
+    files.fsync_directory(directory)
     return gone
 
 
