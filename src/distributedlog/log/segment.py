@@ -394,9 +394,10 @@ class Segment:
             self._files.fsync(self.log.fd)
 
     def sync_indexes(self) -> None:
-        self.offset_index.sync()
-        self.time_index.sync()
-        self.transaction_index.sync()
+        """Push the indexes to the disk, from any thread; those never opened have nothing new to push."""
+        for index in (self._offset_index, self._time_index, self._transaction_index):
+            if index is not None:
+                index.sync()
 
     def last_modified_ms(self) -> int:
         """The age of records that have no timestamps."""
