@@ -4,11 +4,11 @@ import os
 import struct
 
 import pytest
-from partition_files import batch
 
 from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import REAL_FILES
 from distributedlog.log.segment import Segment
+from partition_files import batch
 
 T0 = 1_700_000_000_000
 BASE = 100
