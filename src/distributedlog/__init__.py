@@ -1,16 +1,17 @@
 """A Kafka-compatible streaming platform in Python.
 
-``from distributedlog import Log`` is the embedded log: the engine without a broker. Names are
-imported when they are first used, so that ``import distributedlog`` costs next to nothing.
+``from distributedlog import Log`` is the embedded log: the engine without a broker. Its errors are in
+``distributedlog.errors``. Names are imported when they are first used, so that ``import distributedlog``
+costs next to nothing.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from distributedlog.log import Entry, FixedRecordLog, Log, LogReader
+    from distributedlog.log import Entry, FixedRecordLog, Log, LogError, LogReader, Record
 
 __version__ = "0.1.0"
-__all__ = ["Entry", "FixedRecordLog", "Log", "LogReader"]
+__all__ = ["Entry", "FixedRecordLog", "Log", "LogError", "LogReader", "Record"]
 
 
 def __getattr__(name: str) -> object:

@@ -2,7 +2,9 @@
 
 from distributedlog.log.config import FlushPolicy, LogConfig
 from distributedlog.log.directory import LogDirectory
-from distributedlog.log.embedded import Entry, Log
+from distributedlog.log.embedded import Log
+from distributedlog.log.entries import Entry
+from distributedlog.log.errors import LogError
 from distributedlog.log.files import REAL_FILES, FileRegion, Files
 from distributedlog.log.fixed_record_log import FixedRecordLog
 from distributedlog.log.flush import FlushJob
@@ -11,6 +13,7 @@ from distributedlog.log.partition_log import AppendResult, PartitionLog
 from distributedlog.log.producer_state import AppendOrigin
 from distributedlog.log.reader import LogReader
 from distributedlog.log.reading import TimestampAndOffset
+from distributedlog.records import Record
 
 __all__ = [
     "REAL_FILES",
@@ -25,8 +28,10 @@ __all__ = [
     "Log",
     "LogConfig",
     "LogDirectory",
+    "LogError",
     "LogReader",
     "PartitionLog",
+    "Record",
     "RecoveryReport",
     "TimestampAndOffset",
     "open_partition_log",

@@ -13,8 +13,16 @@ from distributedlog.records.columns import COLUMNS, SCHEMA, decode_chunk
 COLUMNS_CHUNK_BYTES: Final = 4 << 20
 
 
+def checked_columns(columns: Sequence[str] | None) -> Sequence[str]:
+    """All of them by default; ValueError for a name that is none."""
+    for name in columns or ():
+        if name not in COLUMNS:
+            raise ValueError(f"there is no column {name!r}; there are {', '.join(COLUMNS)}")
+    return COLUMNS if columns is None else columns
+
+
 def read_columns(
-    fetch: Fetch, offset: int, end_offset: int | None, columns: Sequence[str] | None
+    fetch: Fetch, offset: int, end_offset: int | None, columns: Sequence[str]
 ) -> Iterator[pyarrow.RecordBatch]:
     """The same as Arrow record batches of a few megabytes each, without a Python object per record."""
     while (found := fetch(offset, COLUMNS_CHUNK_BYTES)) is not None:
@@ -24,7 +32,7 @@ def read_columns(
         while True:
             try:
                 chunk = decode_chunk(
-                    data[start:], start_offset=offset, end_offset=end_offset, columns=columns or COLUMNS
+                    data[start:], start_offset=offset, end_offset=end_offset, columns=columns
                 )
             except CorruptBatchError as error:
                 raise CorruptLog(str(region.file.path), region.position + start, str(error)) from error

@@ -14,12 +14,13 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from distributedlog.log.cleaner import CompactionStats
 from distributedlog.log.config import FlushMode, FlushPolicy, LogConfig
 from distributedlog.log.directory import LogDirectory, wall_clock_ms
 from distributedlog.log.embedded_layout import PARTITION, TOPIC
+from distributedlog.log.entries import AnyRecord, Entry, Headers, compression_of, explained, fields_of
 from distributedlog.log.errors import (
     InvalidRecord,
     LogClosed,
@@ -33,11 +34,10 @@ from distributedlog.log.flush import FlushJob
 from distributedlog.log.flush_thread import FlushThread
 from distributedlog.log.group_commit import GroupCommit
 from distributedlog.log.loading import RecoveryReport
-from distributedlog.log.record_reading import read_records
+from distributedlog.log.readable import ReadableLog
 from distributedlog.records import (
     BatchBuilder,
     Compression,
-    Record,
     encode_single,
     parse_header,
     patch_base_offset,
@@ -45,7 +45,7 @@ from distributedlog.records import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 LEADER_EPOCH: Final = 0
 #: Bytes of records that `append_many` puts into one batch before it begins the next.
@@ -53,19 +53,8 @@ BATCH_BYTES: Final = 1 << 16
 #: An embedded log keeps its records until told otherwise; a topic of Kafka keeps them for a week.
 CONFIG_DEFAULTS: Final[Mapping[str, str]] = {"retention.ms": "-1"}
 
-Headers = tuple[tuple[str, bytes | None], ...]
 
-
-class Entry(NamedTuple):
-    """One record to append. Without a timestamp it gets the time of the append."""
-
-    key: bytes | None = None
-    value: bytes | None = None
-    headers: Headers = ()
-    timestamp: int | None = None
-
-
-class Log:
+class Log(ReadableLog):
     """The one writer of an embedded log, which also reads it.
 
     ``flush`` says when an append counts as done: ``"ack"`` (the default) when it is on the disk;
@@ -73,7 +62,7 @@ class Log:
     behind; ``"os"`` at once, and the operating system writes when it likes. All three survive the
     death of the process, only the first loses nothing when the power fails.
 
-    ``config`` takes Kafka's topic configuration by its names, such as ``{"segment.bytes": "1048576",
+    ``config`` takes Kafka's topic configuration by its names, such as ``{"segment.bytes": 1_048_576,
     "cleanup.policy": "compact"}``. ``repair=True`` opens a damaged log with what is sound of it.
     """
 
@@ -85,15 +74,15 @@ class Log:
         flush_interval_ms: int = 100,
         flush_interval_records: int = 10_000,
         compression: Compression | str = Compression.NONE,
-        config: Mapping[str, str] | None = None,
+        config: Mapping[str, str | int | float | bool] | None = None,
         repair: bool = False,
         files: Files = REAL_FILES,
     ) -> None:
-        self.config = LogConfig.from_kafka({**CONFIG_DEFAULTS, **(config or {})})
+        self.config = LogConfig.from_kafka({**CONFIG_DEFAULTS, **_as_text(config or {})})
         self.flush_policy = FlushPolicy(flush, flush_interval_ms, flush_interval_records).tightened_by(
             self.config
         )
-        self._compression = _compression(compression)
+        self._compression = compression_of(compression)
         self._lock = threading.RLock()
         self._compacting = threading.Lock()
         self._directory = LogDirectory(directory, files=files)
@@ -172,17 +161,15 @@ class Log:
             offset = log.log_end_offset
             try:
                 batch = encode_single(timestamp, key, value, headers, offset, LEADER_EPOCH)
-            except TypeError as error:
-                raise _wrong_type(key, value, headers) from error
+            except (TypeError, ValueError) as error:
+                raise explained(error, key, value, headers, timestamp) from error
             if len(batch) > self.config.max_message_bytes:
                 raise RecordTooLarge(len(batch), self.config.max_message_bytes)
             log.append_built(batch, 1, timestamp, now_ms)
         self._after_append(offset + 1)
         return offset
 
-    def append_many(
-        self, records: "Iterable[Entry | Record | tuple[bytes | None, bytes | None] | bytes]"
-    ) -> range:
+    def append_many(self, records: Iterable[AnyRecord]) -> range:
         """Append records in large batches and return their offsets, in order.
 
         A record is an `Entry`, a `Record` (whose offset does not count), a pair of key and value, or
@@ -198,15 +185,13 @@ class Log:
         self._after_append(end_offset)
         return range(first_offset, end_offset)
 
-    def _batches_of(
-        self, records: "Iterable[Entry | Record | tuple[bytes | None, bytes | None] | bytes]"
-    ) -> Iterator[bytearray]:
+    def _batches_of(self, records: Iterable[AnyRecord]) -> Iterator[bytearray]:
         size_max = min(BATCH_BYTES, self.config.max_message_bytes)
         keys_needed = self.config.compact
         now_ms = wall_clock_ms()
         builder = BatchBuilder(self._compression)
         for record in records:
-            key, value, headers, timestamp = _fields_of(record)
+            key, value, headers, timestamp = fields_of(record)
             if keys_needed and key is None:
                 raise InvalidRecord("a record without a key, which a compacted log cannot keep")
             size = (len(value) if value else 0) + (len(key) if key else 0)
@@ -215,8 +200,8 @@ class Log:
                 builder = BatchBuilder(self._compression)
             try:
                 builder.append(now_ms if timestamp is None else timestamp, key, value, headers)
-            except TypeError as error:
-                raise _wrong_type(key, value, headers) from error
+            except (TypeError, ValueError) as error:
+                raise explained(error, key, value, headers, timestamp) from error
         if builder.records_count:
             yield builder.build(0, LEADER_EPOCH)
 
@@ -270,41 +255,7 @@ class Log:
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def read(self, start_offset: int | None = None, end_offset: int | None = None) -> Iterator[Record]:
-        """Iterate over the records from ``start_offset`` (the oldest by default) to the end.
-
-        The iteration ends where the log ends when it gets there; ``end_offset`` is exclusive.
-        """
-        offset = self._checked_start(start_offset)
-        return read_records(self._fetch, offset, end_offset)
-
-    def read_arrow(
-        self,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        *,
-        columns: tuple[str, ...] | None = None,
-    ) -> "pyarrow.Table":
-        """The records as one Arrow table; needs ``pip install distributedlog[arrow]``."""
-        from distributedlog.log.arrow_reading import table_of  # noqa: PLC0415 (the extra `arrow`)
-
-        return table_of(self.read_arrow_batches(start_offset, end_offset, columns=columns), columns)
-
-    def read_arrow_batches(
-        self,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        *,
-        columns: tuple[str, ...] | None = None,
-    ) -> "Iterator[pyarrow.RecordBatch]":
-        """The same piece by piece, a few megabytes each, for logs larger than memory."""
-        from distributedlog.log.arrow_reading import read_columns  # noqa: PLC0415 (the extra `arrow`)
-
-        offset = self._checked_start(start_offset)
-        return read_columns(self._fetch, offset, end_offset, columns)
-
-    def offset_for_time(self, timestamp: int) -> int | None:
-        """The offset of the first record whose timestamp, in milliseconds, is at least this; or None."""
+    def _find_time(self, timestamp: int) -> int | None:
         with self._lock:
             self._check_open()
             found = self._log.offset_for_timestamp(timestamp, self._log.high_watermark)
@@ -399,32 +350,9 @@ class Log:
         self.close()
 
 
-def _fields_of(
-    record: "Entry | Record | tuple[bytes | None, bytes | None] | bytes",
-) -> tuple[bytes | None, bytes | None, Headers, int | None]:
-    if isinstance(record, bytes):
-        return None, record, (), None
-    if isinstance(record, Entry):
-        return record
-    if isinstance(record, Record):
-        return record.key, record.value, record.headers, record.timestamp
-    if isinstance(record, tuple) and len(record) == 2:
-        return record[0], record[1], (), None
-    raise TypeError(f"a record is an Entry, a (key, value) pair or bytes, not {record!r:.100}")
-
-
-def _wrong_type(key: object, value: object, headers: object) -> TypeError:
-    for name, field in (("key", key), ("value", value)):
-        if field is not None and not isinstance(field, bytes | bytearray | memoryview):
-            return TypeError(f"{name} must be bytes or None, not {type(field).__name__}: {field!r:.80}")
-    return TypeError(f"headers must be pairs of a str and bytes or None, not {headers!r:.80}")
-
-
-def _compression(value: Compression | str) -> Compression:
-    if isinstance(value, Compression):
-        return value
-    try:
-        return Compression[value.upper()]
-    except KeyError:
-        names = ", ".join(codec.name.lower() for codec in Compression)
-        raise ValueError(f"compression {value!r} is none of {names}") from None
+def _as_text(config: Mapping[str, str | int | float | bool]) -> dict[str, str]:
+    """Kafka's configuration is text; numbers and booleans are what people write in Python."""
+    return {
+        name: str(value).lower() if isinstance(value, bool | int | float) else value
+        for name, value in config.items()
+    }

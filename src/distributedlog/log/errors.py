@@ -147,7 +147,10 @@ class DirectoryNotWritable(LogError):
 
     def __init__(self, directory: str, cause: BaseException | None = None) -> None:
         why = "" if cause is None else f": {cause}"
-        super().__init__(f"cannot write to {directory}{why}; check its owner, its mode and the mount")
+        advice = "check its owner, its mode and the mount"
+        if isinstance(cause, FileExistsError | NotADirectoryError):
+            advice = "a file is in the way: name a directory"
+        super().__init__(f"cannot write to {directory}{why}; {advice}")
         self.directory = directory
         self.cause = cause
 

@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from threading import Event
+from typing import Final, Self
 
 from distributedlog.log.checkpoints import LOG_START_OFFSET_CHECKPOINT, OffsetCheckpoint
 from distributedlog.log.embedded_layout import PARTITION, TOPIC
@@ -19,19 +20,17 @@ from distributedlog.log.files import REAL_FILES, FileRegion
 from distributedlog.log.loading import segment_base_offsets
 from distributedlog.log.offset_journal import OffsetJournal, OffsetKind
 from distributedlog.log.partition_metadata import PARTITION_METADATA, PartitionMetadata
+from distributedlog.log.readable import ReadableLog
 from distributedlog.log.reading import find_timestamp, read_region
 from distributedlog.log.record_reading import read_records
 from distributedlog.log.segment import LOG_SUFFIX, Segment, segment_path
 from distributedlog.log.segments import SegmentList
 from distributedlog.records import Record
 
-if TYPE_CHECKING:
-    import pyarrow
-
 ATTEMPTS_MAX: Final = 100
 
 
-class LogReader:
+class LogReader(ReadableLog):
     """Any number of these, in any process, beside one `Log`.
 
     It sees what the writer has appended, which under ``flush="ack"`` may be some milliseconds more
@@ -71,36 +70,25 @@ class LogReader:
         self._refresh()
         return self._end_offset
 
-    def read(self, start_offset: int | None = None, end_offset: int | None = None) -> Iterator[Record]:
-        """Iterate from ``start_offset`` (the oldest by default) to where the log ends by then."""
-        return read_records(self._fetch, self._checked_start(start_offset), end_offset)
+    def follow(
+        self, start_offset: int | None = None, *, idle_ms_max: float | None = None, poll_ms: float = 20
+    ) -> Iterator[Record]:
+        """Iterate, and at the log's end wait for more: for ever, or until nothing has come for so long.
 
-    def read_arrow(
-        self,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        *,
-        columns: tuple[str, ...] | None = None,
-    ) -> "pyarrow.Table":
-        """The records as one Arrow table; needs ``pip install distributedlog[arrow]``."""
-        from distributedlog.log.arrow_reading import table_of  # noqa: PLC0415 (the extra `arrow`)
+        Starts at the oldest record by default; ``reader.follow(reader.end_offset)`` at what is new.
+        """
+        offset = self._checked_start(start_offset)
+        idle_ms = 0.0
+        pause = Event()
+        while idle_ms_max is None or idle_ms < idle_ms_max:
+            idle_ms += poll_ms
+            for record in read_records(self._fetch, offset):
+                offset = record.offset + 1
+                idle_ms = 0
+                yield record
+            pause.wait(poll_ms / 1000)
 
-        return table_of(self.read_arrow_batches(start_offset, end_offset, columns=columns), columns)
-
-    def read_arrow_batches(
-        self,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        *,
-        columns: tuple[str, ...] | None = None,
-    ) -> "Iterator[pyarrow.RecordBatch]":
-        """The same piece by piece, a few megabytes each, for logs larger than memory."""
-        from distributedlog.log.arrow_reading import read_columns  # noqa: PLC0415 (the extra `arrow`)
-
-        return read_columns(self._fetch, self._checked_start(start_offset), end_offset, columns)
-
-    def offset_for_time(self, timestamp: int) -> int | None:
-        """The offset of the first record whose timestamp, in milliseconds, is at least this; or None."""
+    def _find_time(self, timestamp: int) -> int | None:
         for _ in self._attempts():
             with suppress(FileNotFoundError):
                 found = find_timestamp(self._segments, timestamp, self._start_offset(), self._end_offset)
