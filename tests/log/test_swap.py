@@ -1,5 +1,6 @@
 """The swap of compacted segments: from every moment at which the writer may die, a restart ends it."""
 
+import contextlib
 import os
 
 import pytest
@@ -95,10 +96,8 @@ def test_ten_changes_are_all_there_are(directory):
 def test_a_restart_may_die_as_well(directory, changes):
     with pytest.raises(Death):
         swap_in(DyingFiles(2), directory, 0, [0, 10])
-    try:
+    with contextlib.suppress(Death):
         finish_interrupted_swaps(DyingFiles(changes), directory)
-    except Death:
-        pass
     restart(directory)
     assert contents(directory) == AFTER
 
