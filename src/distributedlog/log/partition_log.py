@@ -11,7 +11,6 @@ Offsets, from the past to the future:
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -22,10 +21,11 @@ from distributedlog.log.append_checks import (
     checked_batches,
     checked_replica_batches,
 )
-from distributedlog.log.cleaner import CompactionJob, LastOfProducer
-from distributedlog.log.compaction_plan import plan_compaction
+from distributedlog.log.cleaner import CompactionJob
+from distributedlog.log.compaction_steps import begin_compaction, complete_compaction
 from distributedlog.log.config import LogConfig
-from distributedlog.log.errors import DiskFull, InvalidConfig, LogDirectoryOffline, OffsetOutOfRange
+from distributedlog.log.deletion import delete_old_segments
+from distributedlog.log.errors import LogDirectoryOffline, OffsetOutOfRange
 from distributedlog.log.files import Buffer, FileRegion, Files
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.leader_epochs import (
@@ -42,12 +42,11 @@ from distributedlog.log.reading import (
     find_timestamp,
     read_region,
 )
-from distributedlog.log.retention import SegmentView, active_has_expired, segments_to_delete
+from distributedlog.log.retention import SegmentView
 from distributedlog.log.segment import RELATIVE_OFFSET_MAX, Segment
 from distributedlog.log.segment_writer import SegmentWriter
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
-from distributedlog.log.swap import swap_in
 from distributedlog.log.transaction_index import AbortedTransaction
 from distributedlog.records import (
     LOG_OVERHEAD,
@@ -114,7 +113,7 @@ class PartitionLog:
         self._directory_unsynced = False
         #: How often the log was truncated.
         self.cuts = 0
-        self._files = files
+        self.files = files
         self._epoch_checkpoint = LeaderEpochCheckpoint(files, directory / LEADER_EPOCH_CHECKPOINT)
         self._closed = False
 
@@ -278,7 +277,7 @@ class PartitionLog:
             # A segment that ends at the recovery point may have been sealed since: its indexes are due.
             self.segments.from_offset(max(self.recovery_point - 1, 0)),
             self.directory,
-            self._files,
+            self.files,
             self._directory_unsynced,
             self.snapshots,
             self.cuts,
@@ -293,9 +292,9 @@ class PartitionLog:
         self.recovery_point = max(self.recovery_point, min(job.offset, self.log_end_offset))
         recovery_segment = self.segments.floor(max(self.recovery_point - 1, 0)).base_offset
         if recovery_segment != self._noted_recovery_segment:
-            self._note_recovery_point(durably=False)
+            self.note_recovery_point(durably=False)
 
-    def _note_recovery_point(self, *, durably: bool) -> None:
+    def note_recovery_point(self, *, durably: bool) -> None:
         self._noted_recovery_segment = self.segments.floor(max(self.recovery_point - 1, 0)).base_offset
         self.note_offset(OffsetKind.RECOVERY_POINT, self.recovery_point, durably)
 
@@ -354,15 +353,26 @@ class PartitionLog:
         upper = self.log_end_offset if upper_offset is None else upper_offset
         return find_max_timestamp(self.segments, self.log_start_offset, upper)
 
+    def aborted_transactions(self, offset: int, upper_offset: int) -> list[AbortedTransaction]:
+        """Those that touch the offsets between the two: readers of committed records leave them out."""
+        found: list[AbortedTransaction] = []
+        for segment in self.segments.from_offset(offset):
+            search = segment.transaction_index.collect_aborted(offset, upper_offset)
+            found += search.transactions
+            if search.is_complete:
+                break
+        return found
+
     # -- what leaves the log at its old end -----------------------------------------------------------
 
     def delete_records_before(self, offset: int) -> None:
         """Raise the log start offset; segments that lie wholly below go at the next retention run."""
         if not 0 <= offset <= self.high_watermark:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.high_watermark)
-        self._raise_log_start_offset(offset)
+        self.raise_log_start_offset(offset)
 
-    def _raise_log_start_offset(self, offset: int) -> None:
+    def raise_log_start_offset(self, offset: int) -> None:
+        """Records below are gone for readers; it never steps back."""
         if offset <= self.log_start_offset:
             return
         self.log_start_offset = offset
@@ -371,20 +381,8 @@ class PartitionLog:
         if self.leader_epochs.truncate_from_start(offset):
             self.save_leader_epochs()
 
-    def delete_old_segments(self, now_ms: int, *, roll_expired: bool = True) -> list[Path]:
-        """Apply retention; returns the files, renamed, that may be removed after a delay."""
-        if roll_expired and active_has_expired(self._view(self.writer.active), self.config, now_ms=now_ms):
-            self.roll(now_ms)
-        count = segments_to_delete(
-            [self._view(segment) for segment in self.segments],
-            self.config,
-            now_ms=now_ms,
-            log_start_offset=self.log_start_offset,
-            high_watermark=self.high_watermark,
-        )
-        return self._delete_oldest(count)
-
-    def _view(self, segment: Segment) -> SegmentView:
+    def view(self, segment: Segment) -> SegmentView:
+        """What the pure decisions (retention, compaction) need to know of a segment."""
         next_base_offset = self.segments.next_base_offset(segment)
         return SegmentView(
             base_offset=segment.base_offset,
@@ -395,26 +393,9 @@ class PartitionLog:
             last_modified_ms=segment.last_modified_ms(),
         )
 
-    def _delete_oldest(self, count: int) -> list[Path]:
-        doomed = self.segments.sealed[:count]
-        renamed: list[Path] = []
-        if doomed and self.writer.directory_changed:
-            # The log's end must not be lost with the segment that begins there when these are gone.
-            self._sync_directory()
-        if doomed:
-            start = self.segments[count].base_offset
-            with suppress(DiskFull):
-                # A loss of power may bring some of the files back and not others: opening the log must
-                # know. On a full disk what makes room goes first.
-                self.note_offset(OffsetKind.LOG_START_OFFSET, max(start, self.log_start_offset), True)
-        for segment in doomed:
-            self.segments.replace([segment], [])
-            renamed += segment.rename_to_deleted()
-        if doomed:
-            self._raise_log_start_offset(start)
-            self.snapshots.delete_before(start)
-            self.writer.directory_changed = True
-        return renamed
+    def delete_old_segments(self, now_ms: int, *, roll_expired: bool = True) -> list[Path]:
+        """Apply retention; returns the files, renamed, that may be removed after a delay."""
+        return delete_old_segments(self, now_ms, roll_expired=roll_expired)
 
     @property
     def has_unsynced_names(self) -> bool:
@@ -424,79 +405,12 @@ class PartitionLog:
     # -- compaction -----------------------------------------------------------------------------------
 
     def begin_compaction(self, now_ms: int, *, even_if_little: bool = False) -> CompactionJob | None:
-        """What a compaction has to do; None when it is not worth it, or there is nothing to do.
-
-        Only what is on the disk is compacted: a record must not make way for one that may yet be lost.
-        And the disk has to know of it, so that recovery does not take the gaps for a loss.
-        """
-        if not self.config.compact:
-            raise InvalidConfig(
-                "cleanup.policy",
-                self.config.cleanup_policy,
-                "only a log with cleanup.policy=compact is compacted: records without a key would be lost",
-            )
-        views = [self._view(segment) for segment in self.segments]
-        plan = plan_compaction(
-            views,
-            self.config,
-            now_ms=now_ms,
-            first_dirty_offset=self.first_dirty_offset,
-            first_unstable_offset=min(self.last_stable_offset, self.recovery_point),
-        )
-        if plan is None or not (even_if_little or plan.is_worth_it(self.config)):
-            return None
-        self._note_recovery_point(durably=True)
-        return CompactionJob(
-            files=self._files,
-            directory=self.directory,
-            config=self.config,
-            plan=plan,
-            segments=[
-                (view, segment)
-                for view, segment in zip(views, self.segments, strict=True)
-                if view.base_offset < plan.end_offset
-            ],
-            aborted=self.aborted_transactions(self.log_start_offset, plan.end_offset),
-            last_of_producers={
-                entry.producer_id: LastOfProducer(
-                    entry.batches[-1].last_offset if entry.batches else None, entry.producer_epoch
-                )
-                for entry in self.producer_states.entries()
-            },
-            now_ms=now_ms,
-        )
+        """What a compaction has to do; None when it is not worth it, or there is nothing to do."""
+        return begin_compaction(self, now_ms, even_if_little=even_if_little)
 
     def complete_compaction(self, job: CompactionJob) -> list[Path]:
-        """Swap the compacted segments in; returns the files that may be removed after a delay.
-
-        A group of which retention or a truncation took a segment meanwhile is left as it is.
-        """
-        gone: list[Path] = []
-        present = {id(segment) for segment in self.segments.sealed}
-        whole = [old for old in job.groups if all(id(segment) in present for segment in old)]
-        for old in whole:
-            base_offset = old[0].base_offset
-            try:
-                gone += swap_in(
-                    self._files, self.directory, base_offset, [segment.base_offset for segment in old]
-                )
-            except OSError as error:
-                raise self.writer.go_offline(error) from error
-            self.segments.replace(old, [self.writer.open_segment(base_offset, job.now_ms)])
-        if len(whole) == len(job.groups):
-            self.first_dirty_offset = job.clean_to_offset
-        job.discard()
-        return gone
-
-    def aborted_transactions(self, offset: int, upper_offset: int) -> list[AbortedTransaction]:
-        """Those that touch the offsets between the two: readers of committed records leave them out."""
-        found: list[AbortedTransaction] = []
-        for segment in self.segments.from_offset(offset):
-            search = segment.transaction_index.collect_aborted(offset, upper_offset)
-            found += search.transactions
-            if search.is_complete:
-                break
-        return found
+        """Swap the compacted segments in; returns the files that may be removed after a delay."""
+        return complete_compaction(self, job)
 
     # -- what leaves the log at its new end -----------------------------------------------------------
 
@@ -513,26 +427,27 @@ class PartitionLog:
             keeper.sync_log()
         except OSError as error:
             raise self.writer.go_offline(error) from error
-        self._sync_directory()
+        self.sync_directory()
 
-    def _sync_directory(self) -> None:
+    def sync_directory(self) -> None:
         try:
-            self._files.fsync_directory(self.directory)
+            self.files.fsync_directory(self.directory)
         except OSError as error:
             raise self.writer.go_offline(error) from error
 
     def remove_files(self, paths: list[Path]) -> None:
         for path in paths:
-            self._files.unlink(path)
+            self.files.unlink(path)
 
     # -- the end ----------------------------------------------------------------------------------------
 
-    def take_producer_snapshot(self) -> None:
-        """Note the state of all producers as of the log's end: a restart reads no further back."""
-        self.producer_states.map_end_offset = self.log_end_offset
+    def take_producer_snapshot(self, offset: int) -> None:
+        """Note the state of all producers as of the log's end, or, where a gap follows, of the next
+        segment's beginning: a restart reads no further back."""
+        self.producer_states.map_end_offset = offset
         if self.producer_states.snapshot_is_due:
-            self.snapshots.write(self.log_end_offset, self.producer_states.entries())
-            self.producer_states.last_snapshot_offset = self.log_end_offset
+            self.snapshots.write(offset, self.producer_states.entries())
+            self.producer_states.last_snapshot_offset = offset
 
     def close(self) -> None:
         """Flush everything, leave a snapshot and whole indexes. Without this the next start recovers."""
@@ -542,11 +457,11 @@ class PartitionLog:
         try:
             if self.writer.offline is None:
                 self.flush()
-                self.take_producer_snapshot()
+                self.take_producer_snapshot(self.log_end_offset)
                 self.snapshots.sync(self.log_end_offset)
                 self.writer.active.seal()
                 self.writer.active.sync_indexes()
-                self._files.fsync_directory(self.directory)
+                self.files.fsync_directory(self.directory)
         except OSError as error:
             raise self.writer.translate(error) from error
         finally:

@@ -43,7 +43,7 @@ class SegmentWriter:
         directory: Path,
         config: LogConfig,
         segments: SegmentList,
-        before_roll: Callable[[], None],
+        before_roll: Callable[[int], None],
     ) -> None:
         self.directory = directory
         self.config = config
@@ -98,7 +98,7 @@ class SegmentWriter:
         if old.base_offset == base_offset:
             return
         old.seal()
-        self._before_roll()
+        self._before_roll(base_offset)
         self.begin(base_offset, now_ms)
 
     def begin(self, base_offset: int, now_ms: int) -> None:

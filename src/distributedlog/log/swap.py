@@ -36,12 +36,23 @@ _KINDS: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, LOG_
 
 def swap_in(files: Files, directory: Path, base_offset: int, old_base_offsets: list[int]) -> list[Path]:
     """Swap; returns the files, renamed, that may be removed after a delay."""
+    write_intent(files, directory, base_offset, old_base_offsets)
+    return carry_out(files, directory, base_offset, old_base_offsets)
+
+
+def write_intent(files: Files, directory: Path, base_offset: int, old_base_offsets: list[int]) -> None:
+    """From here on there is no way back: after an error ask `is_intended` before touching any file."""
     intent = segment_path(directory, base_offset, INTENT_SUFFIX)
     files.write_atomically(intent, "\n".join(map(str, old_base_offsets)).encode())
-    return _carry_out(files, directory, base_offset, old_base_offsets)
 
 
-def _carry_out(files: Files, directory: Path, base_offset: int, old_base_offsets: list[int]) -> list[Path]:
+def is_intended(directory: Path, base_offset: int) -> bool:
+    """Whether a restart would carry the swap out."""
+    return segment_path(directory, base_offset, INTENT_SUFFIX).exists()
+
+
+def carry_out(files: Files, directory: Path, base_offset: int, old_base_offsets: list[int]) -> list[Path]:
+    """Do what was intended, from wherever it stopped the last time."""
     for suffix in _KINDS:
         final = segment_path(directory, base_offset, suffix)
         cleaned = Path(f"{final}{CLEANED_SUFFIX}")
@@ -71,7 +82,7 @@ def finish_interrupted_swaps(files: Files, directory: Path) -> int:
     for name in sorted(os.listdir(directory)):
         if name.endswith(INTENT_SUFFIX) and name[:20].isdigit():
             old = [int(line) for line in files.read_bytes(directory / name).split()]
-            for path in _carry_out(files, directory, int(name[:20]), old):
+            for path in carry_out(files, directory, int(name[:20]), old):
                 files.unlink(path)
             finished += 1
     return finished
