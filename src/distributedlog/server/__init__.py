@@ -1,0 +1,1 @@
+"""The shell around the broker: sockets, timers, threads, configuration, and `node`, which joins them."""
