@@ -177,12 +177,15 @@ class Log(ReadableLog):
         other threads append at the same time, their records may come in between two batches.
         """
         first_offset = end_offset = -1
-        for batch in self._batches_of(records):
-            base_offset, end_offset = self._append_batch(batch)
-            first_offset = base_offset if first_offset < 0 else first_offset
+        try:
+            for batch in self._batches_of(records):
+                base_offset, end_offset = self._append_batch(batch)
+                first_offset = base_offset if first_offset < 0 else first_offset
+        finally:
+            if end_offset >= 0:
+                self._after_append(end_offset)
         if first_offset < 0:
             return range(self.end_offset, self.end_offset)
-        self._after_append(end_offset)
         return range(first_offset, end_offset)
 
     def _batches_of(self, records: Iterable[AnyRecord]) -> Iterator[bytearray]:

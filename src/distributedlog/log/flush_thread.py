@@ -21,14 +21,18 @@ class FlushThread:
         self._requested = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
 
     def request(self) -> None:
         """Have all that is appended by now on the disk before the interval is over."""
         if not self._requested.is_set():
             self._requested.set()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="distributedlog-flush", daemon=True)
-                self._thread.start()
+            with self._starting:
+                if self._thread is None and not self._stopping.is_set():
+                    self._thread = threading.Thread(
+                        target=self._run, name="distributedlog-flush", daemon=True
+                    )
+                    self._thread.start()
 
     def stop(self) -> None:
         """Return when the thread has ended; what it had not flushed is the closer's to flush."""
