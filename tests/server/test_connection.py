@@ -366,12 +366,12 @@ def test_a_client_that_does_not_read_is_not_served_on_and_costs_little_memory(lo
         async with serving(dispatch) as listener, client_of(listener) as slow, client_of(listener) as quick:
             for n in range(10):
                 slow.send(FETCH, 12, n, FetchRequest())
-            await until(lambda: count == 1)
+            await until(lambda: any(each.is_blocked for each in listener.connections))
             for n in range(100):
                 quick.send(HEARTBEAT, 4, n, beat("0"))
                 await quick.response(HEARTBEAT, 4)
-            assert count == 1
-            [connection] = [each for each in listener.connections if each.is_waiting]
+            assert count < 5  # what the kernel's own buffers take
+            [connection] = [each for each in listener.connections if each.is_blocked]
             assert connection._transport.get_write_buffer_size() < 1_000_000
             for n in range(10):
                 assert (await slow.response(FETCH, 12))[0] == n
