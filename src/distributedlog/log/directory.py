@@ -51,6 +51,7 @@ from distributedlog.log.partition_metadata import (
 CLEAN_SHUTDOWN_NAME: Final = ".kafka_cleanshutdown"
 CLEAN_SHUTDOWN_CONTENT: Final = b'{"version":0,"brokerEpoch":-1}'
 TOPIC_NAME_LENGTH_MAX: Final = 249
+FILE_NAME_LENGTH_MAX: Final = 255
 _TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 _PARTITION_DIRECTORY: Final = re.compile(r"(.+)-(\d+)")
 DELETED_DIRECTORY_SUFFIX: Final = "-delete"
@@ -92,6 +93,8 @@ class LogDirectory:
             self._recovery_points = self._read_checkpoint(RECOVERY_POINT_CHECKPOINT)
             self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSET_CHECKPOINT)
             self._clean_offsets = self._read_checkpoint(CLEANER_CHECKPOINT)
+            #: Whom the checkpoint files speak of as they are on the disk.
+            self._checkpointed = {*self._recovery_points, *self._log_start_offsets, *self._clean_offsets}
             self._journal = OffsetJournal(files, self.path)
             self._changes = self._journal.latest()
             self._remove_deleted_directories()
@@ -170,7 +173,7 @@ class LogDirectory:
         directory = self.path / f"{topic}-{partition}"
         existed = directory.exists()
         if not existed:
-            self._forget_offsets(key)
+            self.forget_offsets(topic, partition)
             self.files.mkdir(directory)
             self.files.fsync_directory(self.path)
         metadata = PartitionMetadata(self.files, directory / PARTITION_METADATA)
@@ -202,12 +205,12 @@ class LogDirectory:
         self._correct_offsets(key, log)
         return log
 
-    def _forget_offsets(self, key: TopicPartition) -> None:
-        """A new log of an old name must not begin with what the checkpoints say of the old one."""
-        checkpoints = (self._recovery_points, self._log_start_offsets, self._clean_offsets)
-        if any(key in checkpoint for checkpoint in checkpoints):
-            for checkpoint in checkpoints:
-                checkpoint.pop(key, None)
+    def forget_offsets(self, topic: str, partition: int) -> None:
+        """A new log of an old name must not begin with what the checkpoints say of the old one. Whoever
+        makes its directory calls this before."""
+        if (topic, partition) in self._checkpointed:
+            for checkpoint in (self._recovery_points, self._log_start_offsets, self._clean_offsets):
+                checkpoint.pop((topic, partition), None)
             self.write_checkpoints()
 
     def _correct_offsets(self, key: TopicPartition, log: PartitionLog) -> None:
@@ -278,9 +281,17 @@ class LogDirectory:
             OffsetCheckpoint(self.files, self.path / name).write(offsets)
         self._journal.clear()
         self._recovery_points, self._log_start_offsets = recovery_points, log_start_offsets
+        self._checkpointed = {*recovery_points, *log_start_offsets, *clean_offsets}
 
     def delete_log(self, topic: str, partition: int) -> None:
         """Take a partition's log away for good: renamed first, so that a crash never leaves half of it."""
+        doomed = self.take_log_away(topic, partition)
+        self.files.fsync_directory(self.path)
+        self.remove_directory(doomed)
+
+    def take_log_away(self, topic: str, partition: int) -> Path:
+        """The first half of deletion, which takes no time: the log is closed, its name is free. What
+        remains is to sync the directory and to `remove_directory` the path returned; any thread may."""
         key = (topic, partition)
         log = self.logs.pop(key)
         log.abandon()
@@ -289,17 +300,19 @@ class LogDirectory:
         self._recovery_points.pop(key, None)
         self._clean_offsets.pop(key, None)
         self._log_start_offsets.pop(key, None)
-        doomed = self.path / f"{topic}-{partition}.{uuid.uuid4().hex}{DELETED_DIRECTORY_SUFFIX}"
+        suffix = f".{uuid.uuid4().hex}{DELETED_DIRECTORY_SUFFIX}"
+        # The longest names leave no room for the suffix in what a file system takes for one name.
+        doomed = self.path / (log.directory.name[: FILE_NAME_LENGTH_MAX - len(suffix)] + suffix)
         self.files.rename(log.directory, doomed)
-        self.files.fsync_directory(self.path)
-        self._remove_directory(doomed)
+        return doomed
 
     def _remove_deleted_directories(self) -> None:
         for entry in list(os.scandir(self.path)):
             if entry.is_dir() and _DELETED_DIRECTORY.fullmatch(entry.name):
-                self._remove_directory(Path(entry.path))
+                self.remove_directory(Path(entry.path))
 
-    def _remove_directory(self, path: Path) -> None:
+    def remove_directory(self, path: Path) -> None:
+        """Remove the directory of a log that was taken away, and all that is in it."""
         for name in os.listdir(path):
             self.files.unlink(path / name)
         self.files.rmdir(path)
