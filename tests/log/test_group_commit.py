@@ -99,7 +99,7 @@ class Owner:
         self.commit = GroupCommit(self.begin, self.completed.append, self.failures.append, 0)
 
     def begin(self):
-        self.jobs.append(Job(self.end_offset, lambda: self.run()))
+        self.jobs.append(Job(self.end_offset, self.run))
         return self.jobs[-1]
 
 
@@ -180,10 +180,10 @@ def test_an_interrupt_stops_the_one_who_flushed_and_the_next_tries_again():
     class Interrupt(Exception):
         pass
 
-    runs = [held_run(started, let_go, Interrupt()), lambda: None]
-    owner.run = lambda: runs.pop(0)()
+    owner.run = held_run(started, let_go, Interrupt())
     threads = [start(waiting, owner, 5, outcomes)]
     assert started.wait(DEADLINE_S)
+    owner.run = lambda: None
     threads.append(start(waiting, owner, 6, outcomes))
     let_go.set()
     for thread in threads:

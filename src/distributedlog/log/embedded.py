@@ -13,6 +13,7 @@ fsync. What lies on disk is a data directory with one partition, as Kafka would 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -161,7 +162,7 @@ class Log(ReadableLog):
             offset = log.log_end_offset
             try:
                 batch = encode_single(timestamp, key, value, headers, offset, LEADER_EPOCH)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, AttributeError) as error:
                 raise explained(error, key, value, headers, timestamp) from error
             if len(batch) > self.config.max_message_bytes:
                 raise RecordTooLarge(len(batch), self.config.max_message_bytes)
@@ -197,13 +198,17 @@ class Log(ReadableLog):
             key, value, headers, timestamp = fields_of(record)
             if keys_needed and key is None:
                 raise InvalidRecord("a record without a key, which a compacted log cannot keep")
-            size = (len(value) if value else 0) + (len(key) if key else 0)
+            try:
+                size = (len(value) if value else 0) + (len(key) if key else 0)
+                timestamp = now_ms if timestamp is None else index(timestamp)
+            except TypeError as error:
+                raise explained(error, key, value, headers, timestamp) from error
             if builder.records_count and builder.size + size > size_max:
                 yield builder.build(0, LEADER_EPOCH)
                 builder = BatchBuilder(self._compression)
             try:
-                builder.append(now_ms if timestamp is None else timestamp, key, value, headers)
-            except (TypeError, ValueError) as error:
+                builder.append(timestamp, key, value, headers)
+            except (TypeError, ValueError, AttributeError) as error:
                 raise explained(error, key, value, headers, timestamp) from error
         if builder.records_count:
             yield builder.build(0, LEADER_EPOCH)

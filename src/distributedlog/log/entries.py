@@ -33,7 +33,11 @@ def fields_of(record: AnyRecord) -> tuple[bytes | None, bytes | None, Headers, i
 
 
 def explained(
-    error: TypeError | ValueError, key: object, value: object, headers: object, timestamp: object
+    error: TypeError | ValueError | AttributeError,
+    key: object,
+    value: object,
+    headers: object,
+    timestamp: object,
 ) -> Exception:
     """A refusal by the record format in the words of the caller's own arguments."""
     for name, field in (("key", key), ("value", value)):
