@@ -171,9 +171,23 @@ class LogDirectory:
             return self.logs[key]
         check_topic_name(topic)
         directory = self.path / f"{topic}-{partition}"
+        try:
+            return self._open_log(key, directory, config, topic_id, cut_damage=cut_damage)
+        except OSError as error:
+            raise _error_for(directory, error) from error
+
+    def _open_log(
+        self,
+        key: TopicPartition,
+        directory: Path,
+        config: LogConfig,
+        topic_id: uuid.UUID | None,
+        *,
+        cut_damage: bool,
+    ) -> PartitionLog:
         existed = directory.exists()
         if not existed:
-            self.forget_offsets(topic, partition)
+            self.forget_offsets(*key)
             self.files.mkdir(directory)
             self.files.fsync_directory(self.path)
         metadata = PartitionMetadata(self.files, directory / PARTITION_METADATA)
@@ -246,11 +260,12 @@ class LogDirectory:
             self._journal.note(self._topic_ids[key], key[1], kind, offset)
             if durably:
                 self._journal.flush()
-            if self._journal.is_due_for_checkpoint:
-                self.write_checkpoints()
-        except (OSError, LogError):
+        except LogError:
             if durably:
                 raise
+        if self._journal.is_due_for_checkpoint:
+            with suppress(OSError, LogError):
+                self.write_checkpoints()
 
     # -- upkeep -----------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ Offsets, from the past to the future:
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,7 @@ from distributedlog.log.cleaner import CompactionJob
 from distributedlog.log.compaction_steps import begin_compaction, complete_compaction
 from distributedlog.log.config import LogConfig
 from distributedlog.log.deletion import delete_old_segments
-from distributedlog.log.errors import LogDirectoryOffline, OffsetOutOfRange
+from distributedlog.log.errors import DiskFull, LogDirectoryOffline, OffsetOutOfRange
 from distributedlog.log.files import Buffer, FileRegion, Files
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.leader_epochs import (
@@ -379,7 +380,9 @@ class PartitionLog:
         self.note_offset(OffsetKind.LOG_START_OFFSET, offset, False)
         self.producer_states.on_high_watermark_updated(offset)
         if self.leader_epochs.truncate_from_start(offset):
-            self.save_leader_epochs()
+            with suppress(DiskFull):
+                # Opening the log does it again, and deleting must not need room.
+                self.save_leader_epochs()
 
     def view(self, segment: Segment) -> SegmentView:
         """What the pure decisions (retention, compaction) need to know of a segment."""
