@@ -36,6 +36,7 @@ _NO_DIVERGENCE: Final = EpochEndOffset()
 _NO_LEADER: Final = LeaderIdAndEpoch()
 _NO_SNAPSHOT: Final = SnapshotId()
 _NO_RECORDS: Final = b""
+_UNKNOWN: Final = frozenset((int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), int(ErrorCode.UNKNOWN_TOPIC_ID)))
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +65,9 @@ TargetResult = tuple[FetchTarget, PartitionData]
 
 @dataclass(slots=True)
 class Reading:
-    """What a plan found. ``is_final`` when waiting would not better it: an error, or logs that diverge."""
+    """What a plan found. ``is_final`` when waiting would not better it: an error in reading, logs that
+    diverge, or nothing but partitions that are not there. One of these among others can wait, as the
+    client has to ask for metadata before it can do better."""
 
     results: list[TargetResult]
     size: int
@@ -116,6 +119,7 @@ class FetchPlan:
         left = self.max_bytes
         size = 0
         is_final = False
+        is_any_known = False
         results: list[TargetResult] = []
         for target in self.targets:
             data = self._read(target, left, size == 0)
@@ -123,9 +127,11 @@ class FetchPlan:
             found = len(data.records)  # type: ignore[arg-type]
             size += found
             left = max(left - found, 0)
-            if data.error_code or data.diverging_epoch is not _NO_DIVERGENCE:
-                is_final = True
-        return Reading(results, size, is_final)
+            if data.error_code not in _UNKNOWN:
+                is_any_known = True
+                if data.error_code or data.diverging_epoch is not _NO_DIVERGENCE:
+                    is_final = True
+        return Reading(results, size, is_final or not is_any_known)
 
     def measure(self, target: FetchTarget) -> int:
         """How much there is for one target, by reading it."""
@@ -134,7 +140,9 @@ class FetchPlan:
     def _read(self, target: FetchTarget, bytes_left: int, is_first: bool) -> PartitionData:
         partition = self.find(target)
         if partition is None:
-            return self._failure(target, self._why_unknown(target))
+            return self._failure(
+                target, self._partitions.why_missing(target.topic, target.topic_id, target.index)
+            )
         epoch = target.current_leader_epoch
         if epoch >= 0 and epoch != partition.leader_epoch:
             return self._failure(target, epoch_error(epoch, partition.leader_epoch))
@@ -177,11 +185,6 @@ class FetchPlan:
             NO_PREFERRED_REPLICA,
             _NO_RECORDS if region is None else region,
         )
-
-    def _why_unknown(self, target: FetchTarget) -> ErrorCode:
-        if target.topic_id is None or self._partitions.knows_id(target.topic_id):
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.UNKNOWN_TOPIC_ID
 
     def _failure(self, target: FetchTarget, error: ErrorCode) -> PartitionData:
         return PartitionData(

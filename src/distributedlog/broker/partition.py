@@ -106,7 +106,7 @@ class Partition:
         """Append one batch of a client, or the batches of a coordinator, here and now.
 
         Raises what `PartitionLog.append` raises, and for a client's batch what `check_produced_batch` does.
-        It is not yet safe when this returns: see `when_safe`.
+        It is not yet safe when this returns: see `is_safe`.
         """
         config = self.log.config
         if origin is AppendOrigin.CLIENT:
@@ -195,12 +195,13 @@ class Partition:
             # What is complete goes to the disk in the background, so that recovery need not read it.
             self.flush_runner.request(self)
 
-    def when_safe(self, next_offset: int, done: "FlushCallback", timeout_ms: int | None = None) -> bool:
-        """Whether everything below the offset is as safe as the policy says; if not, ``done`` hears of it."""
-        if not self._flushes_at_ack or self.log.recovery_point >= next_offset:
-            return True
+    def is_safe(self, next_offset: int) -> bool:
+        """Whether everything below the offset is as safe as the flush policy says."""
+        return not self._flushes_at_ack or self.log.recovery_point >= next_offset
+
+    def wait_until_safe(self, done: "FlushCallback", timeout_ms: int | None = None) -> None:
+        """Tell when all that is in the log by now is on the disk, or why it is not."""
         self.flush_runner.wait(self, done, timeout_ms)
-        return False
 
     # -- what consumers see ---------------------------------------------------------------------------
 

@@ -10,47 +10,68 @@ from uuid import UUID
 
 from distributedlog.broker.flush_runner import FlushRunner
 from distributedlog.broker.partition import Partition
-from distributedlog.log import FlushPolicy, LogConfig
+from distributedlog.log import FlushPolicy, LogConfig, LogDirectory
 from distributedlog.log.errors import LogDirectoryOffline, LogError
+from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
-    from distributedlog.broker.broker import Broker
+    from distributedlog.broker.scheduler import Scheduler
     from distributedlog.log import PartitionLog
+
+
+class _Topic:
+    __slots__ = ("partitions", "topic", "topic_id")
+
+    def __init__(self, topic: str, topic_id: bytes) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions: dict[int, Partition] = {}
 
 
 class PartitionTable:
     """The partitions of one log directory."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self.flush_runner = FlushRunner(broker.scheduler, self._on_broken_disk)
-        self._directory = broker.directory
-        self._scheduler = broker.scheduler
-        self._by_name: dict[str, dict[int, Partition]] = {}
-        self._by_id: dict[bytes, dict[int, Partition]] = {}
+    def __init__(self, directory: LogDirectory, scheduler: "Scheduler") -> None:
+        self.flush_runner = FlushRunner(scheduler, self._on_broken_disk)
+        self._directory = directory
+        self._scheduler = scheduler
+        #: Partitions whose logs could not be opened.
+        self._unavailable: set[tuple[str, int]] = set()
+        self._by_name: dict[str, _Topic] = {}
+        self._by_id: dict[bytes, _Topic] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, self._by_name.values()))
+        return sum(len(topic.partitions) for topic in self._by_name.values())
 
     def __iter__(self) -> Iterator[Partition]:
-        for partitions in self._by_name.values():
-            yield from partitions.values()
+        for topic in self._by_name.values():
+            yield from topic.partitions.values()
 
     # -- finding --------------------------------------------------------------------------------------
 
     def get(self, topic: str, index: int) -> Partition | None:
-        partitions = self._by_name.get(topic)
-        return None if partitions is None else partitions.get(index)
+        known = self._by_name.get(topic)
+        return None if known is None else known.partitions.get(index)
 
     def get_by_id(self, topic_id: bytes, index: int) -> Partition | None:
-        partitions = self._by_id.get(topic_id)
-        return None if partitions is None else partitions.get(index)
+        known = self._by_id.get(topic_id)
+        return None if known is None else known.partitions.get(index)
 
-    def knows_id(self, topic_id: bytes) -> bool:
-        return topic_id in self._by_id
+    def why_missing(self, topic: str, topic_id: bytes | None, index: int) -> ErrorCode:
+        """The error of a partition that `get` or `get_by_id` (where an id is given) did not find."""
+        if topic_id is not None:
+            known = self._by_id.get(topic_id)
+            if known is None:
+                return ErrorCode.UNKNOWN_TOPIC_ID
+            topic = known.topic
+        if (topic, index) in self._unavailable:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def of_topic(self, topic: str) -> list[Partition]:
         """A topic's partitions; none when there is no such topic."""
-        return list(self._by_name.get(topic, {}).values())
+        known = self._by_name.get(topic)
+        return [] if known is None else list(known.partitions.values())
 
     # -- coming and going -------------------------------------------------------------------------------
 
@@ -65,14 +86,14 @@ class PartitionTable:
         leader_epoch: int = 0,
     ) -> Partition:
         """Open a partition's log, made when it is not there; all that is in it can be read from now on."""
-        log = self._directory.open_log(topic, index, config, topic_id=UUID(bytes=topic_id))
-        log.writer.make_room = lambda: self._make_room(log)
-        if log.leader_epochs.latest_epoch < leader_epoch:
-            log.begin_leader_epoch(leader_epoch)
-        if log.recovery_point < log.log_end_offset:
-            # What recovery found is shown to consumers now, so it must not be lost when the power fails.
-            log.flush()
-        log.advance_high_watermark(log.log_end_offset)
+        known = self._by_name.get(topic)
+        if known is None:
+            known = self._by_name[topic] = self._by_id[topic_id] = _Topic(topic, topic_id)
+        try:
+            log = self._open_log(topic, index, topic_id, config, leader_epoch)
+        except (LogError, OSError):
+            self._unavailable.add((topic, index))
+            raise
         partition = Partition(
             topic,
             index,
@@ -83,9 +104,21 @@ class PartitionTable:
             self._scheduler,
             leader_epoch=leader_epoch,
         )
-        self._by_name.setdefault(topic, {})[index] = partition
-        self._by_id.setdefault(topic_id, {})[index] = partition
+        known.partitions[index] = partition
         return partition
+
+    def _open_log(
+        self, topic: str, index: int, topic_id: bytes, config: LogConfig, leader_epoch: int
+    ) -> "PartitionLog":
+        log = self._directory.open_log(topic, index, config, topic_id=UUID(bytes=topic_id))
+        log.writer.make_room = lambda: self._make_room(log)
+        if log.leader_epochs.latest_epoch < leader_epoch:
+            log.begin_leader_epoch(leader_epoch)
+        if log.recovery_point < log.log_end_offset:
+            # What recovery found is shown to consumers now, so it must not be lost when the power fails.
+            log.flush()
+        log.advance_high_watermark(log.log_end_offset)
+        return log
 
     def configure(self, topic: str, config: LogConfig, flush_policy: FlushPolicy) -> None:
         """Let a topic's changed configuration take effect on its running logs."""
@@ -97,9 +130,12 @@ class PartitionTable:
 
         The logs are still open: `LogDirectory.delete_log` is the caller's to call.
         """
-        partitions = list(self._by_name.pop(topic, {}).values())
-        for partition in partitions:
-            self._by_id.pop(partition.topic_id, None)
+        known = self._by_name.pop(topic, None)
+        if known is None:
+            return []
+        del self._by_id[known.topic_id]
+        self._unavailable = {key for key in self._unavailable if key[0] != topic}
+        partitions = list(known.partitions.values())
         for partition in partitions:
             partition.mark_deleted()
         return partitions

@@ -5,7 +5,16 @@ in the order of the requests, whichever comes first.
 """
 
 from collections.abc import Callable
-from typing import Any
+from enum import Enum
+from typing import Any, Final
+
+
+class _Close(Enum):
+    CONNECTION = 0
+
+
+#: In place of a response: close the connection instead, the only way to tell acks=0 of an error.
+CLOSE_CONNECTION: Final = _Close.CONNECTION
 
 
 class Pending:

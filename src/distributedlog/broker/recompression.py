@@ -26,6 +26,7 @@ from distributedlog.records import (
     BatchHeader,
     Compression,
     Record,
+    RecordsError,
     compress,
     decode_batch,
     decompress,
@@ -36,6 +37,8 @@ from distributedlog.records import (
 #: From this size on a batch that has to be expanded or compressed does so in a thread.
 THREAD_BYTES_MIN: Final = 16 * 1024
 
+NO_TIMESTAMP: Final = -1
+_ATTRIBUTES_LOW_BYTE: Final = 22
 _ERRORS_SHOWN: Final = 3
 _CODECS: Final = {
     "uncompressed": Compression.NONE,
@@ -76,12 +79,9 @@ def prepares_in_thread(records: Buffer, config: LogConfig) -> bool:
     """Whether preparing the batch is too long a work for the event loop; decided before it is checked."""
     if len(records) < THREAD_BYTES_MIN or (config.compression_type == "producer" and not _looks_into(config)):
         return False
-    codec = records[ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK
+    codec = records[_ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK
     target = _CODECS.get(config.compression_type, codec)
     return codec != target or (codec != Compression.NONE and _looks_into(config))
-
-
-ATTRIBUTES_LOW_BYTE: Final = 22
 
 
 def _looks_into(config: LogConfig) -> bool:
@@ -137,19 +137,30 @@ def _level_of(codec: int, config: LogConfig) -> int | None:
 
 def _check_records(records: list[Record], config: LogConfig, now_ms: int) -> None:
     keyless: list[tuple[int, str]] = []
-    ill_timed: list[tuple[int, str]] = []
     if config.compact:
         keyless = [
             (index, "a record without a key, which a compacted topic cannot keep")
             for index, record in enumerate(records)
             if record.key is None
         ]
-    if not config.is_log_append_time and config.message_timestamp_before_max_ms != NEVER_MS:
-        earliest_ms = now_ms - config.message_timestamp_before_max_ms
-        ill_timed = [
-            (index, f"timestamp {record.timestamp} lies before {earliest_ms}, the earliest allowed")
-            for index, record in enumerate(records)
-            if 0 <= record.timestamp < earliest_ms
-        ]
+    ill_timed = [] if config.is_log_append_time else _ill_timed(records, config, now_ms)
     if keyless or ill_timed:
         raise RefusedRecords(sorted(keyless + ill_timed), is_about_timestamps=bool(ill_timed))
+
+
+def _ill_timed(records: list[Record], config: LogConfig, now_ms: int) -> list[tuple[int, str]]:
+    earliest_ms = now_ms - config.message_timestamp_before_max_ms
+    latest_ms = now_ms + config.message_timestamp_after_max_ms
+    return [
+        (index, f"timestamp {record.timestamp} is not between {earliest_ms} and {latest_ms}")
+        for index, record in enumerate(records)
+        if record.timestamp != NO_TIMESTAMP and not earliest_ms <= record.timestamp <= latest_ms
+    ]
+
+
+def find_ill_timed(batch: Buffer, config: LogConfig, now_ms: int) -> list[tuple[int, str]]:
+    """Which records of a refused batch have the wrong times: index and reason; none if it cannot be read."""
+    try:
+        return _ill_timed(decode_batch(batch), config, now_ms)
+    except RecordsError:
+        return []
