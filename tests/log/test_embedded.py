@@ -128,11 +128,9 @@ def test_many_records_are_written_in_large_batches(log):
 def test_what_is_no_record_is_refused_in_the_words_of_the_caller(log, record, error, words, many):
     log.append(value=b"before")
     record = {"value": b"v"} | record
+    append = (lambda: log.append_many([Entry(**record)])) if many else (lambda: log.append(**record))
     with pytest.raises(error, match=words):
-        if many:
-            log.append_many([Entry(**record)])
-        else:
-            log.append(**record)
+        append()
     assert log.append(value=b"after") == 1
 
 
@@ -369,12 +367,12 @@ def test_a_closed_log_says_so(tmp_path):
     for use in (
         lambda: log.append(value=b"v"),
         lambda: log.append_many([b"v"]),
-        lambda: log.read(),
+        log.read,
         lambda: log.get(0),
-        lambda: log.flush(),
+        log.flush,
         lambda: log.offset_for_time(0),
         lambda: log.delete_before(1),
-        lambda: log.apply_retention(),
+        log.apply_retention,
     ):
         with pytest.raises(LogClosed, match=str(tmp_path)):
             use()
