@@ -16,7 +16,7 @@ from tests.log.crash.recording_files import RecordingFiles, crash_state
 from distributedlog.log import Entry, Log
 
 SEED = int(os.environ.get("DLOG_SEED", "1"))
-CASES = int(os.environ.get("DLOG_CRASH_CASES", "300"))
+CASES = int(os.environ.get("DLOG_CRASH_CASES", "450"))
 STATES_OF_EACH_WORKLOAD = 12
 #: Small enough that a workload of a hundred records rolls several times and its indexes have entries.
 SMALL = {"segment.bytes": "2048", "index.interval.bytes": "128"}
@@ -153,19 +153,19 @@ WORKLOADS = [single_thread, equal_records, batches, several_threads, clean_reope
 
 @pytest.mark.parametrize("flush", ["ack", "interval", "os"])
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_after_a_power_loss_all_that_was_acknowledged_is_there(tmp_path, workload, flush):
+def test_after_a_power_loss_all_that_was_acknowledged_is_there(memory_path, workload, flush):
     number_of_workloads = len(WORKLOADS) * 3
     cases = max(CASES // number_of_workloads, 1)
     for number in range(cases):
         seed = f"{SEED}-{workload.__name__}-{flush}-{number // STATES_OF_EACH_WORKLOAD}"
         if number % STATES_OF_EACH_WORKLOAD == 0:
-            work = run_workload(tmp_path / f"work-{number}", workload, flush, seed)
+            work = run_workload(memory_path / f"work-{number}", workload, flush, seed)
         try:
-            crash_and_check(work, tmp_path / "crash", Random(f"{seed}-{number}"))
+            crash_and_check(work, memory_path / "crash", Random(f"{seed}-{number}"))
         except Exception as error:
             error.add_note(f"seed {seed}, case {number}; DLOG_SEED={SEED}")
             raise
-        shutil.rmtree(tmp_path / "crash")
+        shutil.rmtree(memory_path / "crash")
 
 
 def run_workload(root, workload, flush, seed):

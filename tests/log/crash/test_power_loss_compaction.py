@@ -59,17 +59,17 @@ def check_latest(log, expected, was_compacted):
 
 
 @pytest.mark.parametrize("flush", ["ack", "interval", "os"])
-def test_a_power_loss_never_takes_the_last_value_of_a_key(tmp_path, flush):
+def test_a_power_loss_never_takes_the_last_value_of_a_key(memory_path, flush):
     for number in range(max(CASES // 9, 1)):
         seed = f"{SEED}-compaction-{flush}-{number // STATES_OF_EACH_WORKLOAD}"
         if number % STATES_OF_EACH_WORKLOAD == 0:
-            work = run(tmp_path / f"work-{number}", flush, seed)
+            work = run(memory_path / f"work-{number}", flush, seed)
         try:
-            crash_and_check(work, tmp_path / "crash", Random(f"{seed}-{number}"))
+            crash_and_check(work, memory_path / "crash", Random(f"{seed}-{number}"))
         except Exception as error:
             error.add_note(f"seed {seed}, case {number}; DLOG_SEED={SEED}")
             raise
-        shutil.rmtree(tmp_path / "crash")
+        shutil.rmtree(memory_path / "crash")
 
 
 def crash_and_check(work, root, random):

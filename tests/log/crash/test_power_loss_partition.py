@@ -207,17 +207,17 @@ def check_goes_on(log, leader_epoch):
         assert result.first_offset == end_offset
 
 
-def test_producers_transactions_and_epochs_survive_a_power_loss(tmp_path):
+def test_producers_transactions_and_epochs_survive_a_power_loss(memory_path):
     for number in range(max(CASES // 4, 1)):
         seed = f"{SEED}-partition-{number // STATES_OF_EACH_WORKLOAD}"
         if number % STATES_OF_EACH_WORKLOAD == 0:
-            work = run(tmp_path / f"work-{number}", seed)
+            work = run(memory_path / f"work-{number}", seed)
         try:
-            crash_and_check(work, tmp_path / "crash", Random(f"{seed}-{number}"))
+            crash_and_check(work, memory_path / "crash", Random(f"{seed}-{number}"))
         except Exception as error:
             error.add_note(f"seed {seed}, case {number}; DLOG_SEED={SEED}")
             raise
-        shutil.rmtree(tmp_path / "crash")
+        shutil.rmtree(memory_path / "crash")
 
 
 def crash_and_check(work, root, random):

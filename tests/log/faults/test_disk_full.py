@@ -79,15 +79,15 @@ class Work:
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact"])
-def test_wherever_the_disk_fills_up_the_log_loses_nothing(tmp_path, policy):
+def test_wherever_the_disk_fills_up_the_log_loses_nothing(memory_path, policy):
     config = dict(CONFIG, **{"cleanup.policy": policy})
     files = FullDisk()
-    Work(tmp_path / "none", files, config).run()
+    Work(memory_path / "none", files, config).run()
     operations = files.count
     assert operations > 60
     refused = 0
     for number in range(operations):
-        directory = tmp_path / f"{number}"
+        directory = memory_path / f"{number}"
         files = FullDisk(number)
         work = Work(directory, files, config)
         try:
@@ -105,9 +105,9 @@ def test_wherever_the_disk_fills_up_the_log_loses_nothing(tmp_path, policy):
     assert refused > operations / 4
 
 
-def test_an_append_after_the_disk_filled_up_never_gets_an_offset_twice(tmp_path):
+def test_an_append_after_the_disk_filled_up_never_gets_an_offset_twice(memory_path):
     files = FullDisk()
-    with Log(tmp_path / "log", files=files, flush="os") as log:
+    with Log(memory_path / "log", files=files, flush="os") as log:
         assert log.append(value=b"before") == 0
         files.full_from = files.count
         for _ in range(3):
