@@ -324,4 +324,4 @@ def _milliseconds(timestamp):
 
 
 TestLog = LogMachine.TestCase
-TestLog.settings = model_settings(40, 30)
+TestLog.settings = model_settings(60, 30)

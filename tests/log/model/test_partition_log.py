@@ -657,4 +657,4 @@ class PartitionLogMachine(RuleBasedStateMachine):
 
 
 TestPartitionLog = PartitionLogMachine.TestCase
-TestPartitionLog.settings = model_settings(60, 40)
+TestPartitionLog.settings = model_settings(150, 40)

@@ -73,7 +73,7 @@ class Readers:
 
 
 def read_through(source, log, is_compacted, rng):
-    """One pass from somewhere to the end: nothing wrong, nothing twice, nothing skipped that must be there."""
+    """One pass from somewhere to the end: nothing wrong, nothing twice, nothing skipped that is there."""
     end_before = log._log.high_watermark
     start = rng.choice([None, rng.randint(log.start_offset, max(log.start_offset, end_before))])
     if start is not None and start < log.start_offset + 400:
