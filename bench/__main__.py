@@ -18,8 +18,8 @@ from bench.figure import Figure
 from bench.report import describe_machine, print_table, write_chart, write_json
 
 ORDER = ("wire", "records", "columns", "log")
-NOT_MEASURED = ("__main__", "figure", "report")
-WIDTH_WITHOUT_TERMINAL = 160
+NOT_MEASURED = ("__main__", "bare_files", "by_hand", "figure", "report", "timing")
+WIDTH_WITHOUT_TERMINAL = 110
 
 
 def module_names() -> list[str]:

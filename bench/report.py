@@ -4,11 +4,13 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -44,40 +46,66 @@ def machine_line(machine: Mapping[str, object]) -> str:
 
 
 def print_table(console: Console, results: Results, machine: Mapping[str, object], quick: bool) -> None:
-    table = Table(title="distributedlog", caption=machine_line(machine), title_justify="left")
-    for name in ("figure", "value", "ceiling", "ratio", "bar", "met"):
-        table.add_column(name, justify="left" if name in ("figure", "met") else "right", no_wrap=True)
-    for module, figures in results.items():
-        table.add_section()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("figure", overflow="fold")
+    for name in ("value", "ceiling", "", "ratio", "bar"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("met", no_wrap=True)
+    notes = _notes(results)
+    for index, (module, figures) in enumerate(results.items()):
+        if index:
+            table.add_row()
         table.add_row(f"[bold]{module}[/]")
         for figure in figures:
             met = None if quick else figure.met
             table.add_row(
                 escape(figure.name),
                 f"{number(figure.value)} {figure.unit}",
-                "" if figure.ceiling is None else f"{number(figure.ceiling)} {figure.unit}",
+                "" if figure.ceiling is None else number(figure.ceiling),
+                str(notes.get(figure.ceiling_is, "")),
                 "" if figure.ratio is None else number(figure.ratio),
                 bar_text(figure),
                 Text(MET[met], MET_STYLES[met]),
             )
     console.print(table)
+    _print_notes(console, notes)
+    console.print(Text(machine_line(machine)))
     if quick:
         console.print("Quick run: it shows that everything runs. The figures mean nothing.", style="yellow")
     else:
         console.print(verdict(results))
 
 
+def _notes(results: Results) -> dict[str, int]:
+    """What the ceilings are, numbered as they come in the table."""
+    words = dict.fromkeys(figure.ceiling_is for figures in results.values() for figure in figures)
+    words.pop("", None)
+    return {word: count for count, word in enumerate(words, 1)}
+
+
+def _print_notes(console: Console, notes: Mapping[str, int]) -> None:
+    if not notes:
+        return
+    console.print("\nratio = value / ceiling. The ceiling, measured in the same run and the same unit, is")
+    lines = Table.grid(padding=(0, 1))
+    lines.add_column(justify="right")
+    lines.add_column()
+    for words, count in notes.items():
+        lines.add_row(str(count), escape(words))
+    console.print(lines)
+    console.print()
+
+
 def verdict(results: Results) -> str:
-    with_bar = [figure for figures in results.values() for figure in figures if figure.bar is not None]
-    met = sum(figure.met is True for figure in with_bar)
-    return f"{met} of {len(with_bar)} bars met."
+    judged = [figure.met for figures in results.values() for figure in figures if figure.met is not None]
+    return f"{sum(judged)} of {len(judged)} bars met."
 
 
 def bar_text(figure: Figure) -> str:
-    if figure.bar is None:
-        return ""
     sign = "≥" if figure.higher_is_better else "≤"
-    return f"{sign} {number(figure.bar)}{f' {figure.unit}' if figure.ceiling is None else ''}"
+    if figure.ratio_bar is not None:
+        return f"ratio {sign} {number(figure.ratio_bar)}"
+    return "" if figure.bar is None else f"{sign} {number(figure.bar)}"
 
 
 def number(value: float) -> str:
@@ -93,7 +121,13 @@ def write_json(path: Path, results: Results, machine: Mapping[str, object], quic
         "quick": quick,
         "machine": dict(machine),
         "figures": [
-            {"module": module, **asdict(figure), "ratio": figure.ratio, "met": figure.met}
+            {
+                "module": module,
+                **asdict(figure),
+                "ratio": figure.ratio,
+                "times_bar": figure.times_bar,
+                "met": figure.met,
+            }
             for module, figures in results.items()
             for figure in figures
         ],
@@ -102,40 +136,56 @@ def write_json(path: Path, results: Results, machine: Mapping[str, object], quic
 
 
 def write_chart(paths: Sequence[Path], results: Results, machine: Mapping[str, object]) -> None:
-    """One bar for each figure that has to reach something: how many times over it does."""
+    """Every figure twice: its share of the ceiling, and how many times over it reaches its bar."""
     import matplotlib as mpl
 
     mpl.use("agg")
     mpl.rcParams["svg.fonttype"] = "none"  # text stays text
     from matplotlib import pyplot
 
-    rows = list(_chart_rows(results))[::-1]
-    figure, axes = pyplot.subplots(figsize=(11, 1.6 + 0.3 * len(rows)), layout="constrained")
-    colors = ["#2a7f4f" if met else "#b3261e" for _, _, _, met in rows]
-    shares = [share for _, share, _, _ in rows]
-    bars = axes.barh([label for label, *_ in rows], [max(share, 1e-3) for share in shares], color=colors)
-    axes.bar_label(bars, [text for _, _, text, _ in rows], padding=4, fontsize=8)
-    axes.axvline(1.0, color="#444444", linewidth=1, linestyle="--")
+    rows = [(module, figure) for module, figures in results.items() for figure in figures][::-1]
+    chart, (left, right) = pyplot.subplots(
+        1, 2, figsize=(13, 1.6 + 0.24 * len(rows)), layout="constrained", sharey=True, width_ratios=(4, 3)
+    )
+    positions = range(len(rows))
+    _draw_panel(
+        left,
+        [figure.share_of_ceiling for _, figure in rows],
+        ["" if figure.ratio is None else number(figure.ratio) for _, figure in rows],
+        ["#31688e"] * len(rows),
+    )
+    left.set_yticks(positions, [f"{module}: {figure.name}" for module, figure in rows])
+    left.set_xlabel("share of the ceiling (the number: ratio)")
+    _draw_panel(
+        right,
+        [figure.times_bar for _, figure in rows],
+        ["" if figure.met is None else f"{number(figure.value)} {figure.unit}" for _, figure in rows],
+        ["#2a7f4f" if figure.met else "#b3261e" for _, figure in rows],
+    )
+    right.tick_params(axis="y", length=0)
+    right.set_xlabel("times the bar (the number: value)")
+    chart.suptitle(f"{machine_line(machine)}\nlogarithmic; 1 = just reached; right is better", fontsize=9)
+    for path in paths:
+        chart.savefig(path, dpi=130)
+    pyplot.close(chart)
+
+
+def _draw_panel(
+    axes: Any, lengths: Sequence[float | None], texts: Sequence[str], colors: Sequence[str]
+) -> None:
+    """Bars on a logarithmic axis, from its left edge; none where there is no length."""
+    shown = [length for length in lengths if length is not None]
+    least = min([0.1, *shown]) / 2
+    widths = [0 if length is None else length - least for length in lengths]
     axes.set_xscale("log")
-    axes.margins(x=0.25, y=0.01)
-    axes.set_xlabel("times the bar (logarithmic; 1 = just reached, right is better)")
+    bars = axes.barh(range(len(lengths)), widths, left=least, color=colors, height=0.7)
+    axes.axvline(1.0, color="#444444", linewidth=1, linestyle="--")
+    for label in axes.bar_label(bars, texts, padding=4, fontsize=8):
+        label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+    axes.set_xlim(least, max([1.0, *shown]) * 8)
+    axes.margins(y=0.01)
     axes.tick_params(axis="y", labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(machine_line(machine), fontsize=8)
-    for path in paths:
-        figure.savefig(path, dpi=150)
-    pyplot.close(figure)
-
-
-def _chart_rows(results: Results) -> Iterator[tuple[str, float, str, bool]]:
-    for module, figures in results.items():
-        for figure in figures:
-            if figure.bar is None:
-                continue
-            measured = figure.value if figure.ratio is None else figure.ratio
-            share = measured / figure.bar if figure.higher_is_better else figure.bar / measured
-            text = f"{number(figure.value)} {figure.unit}"
-            yield f"{module}: {figure.name}", share, text, figure.met is True
 
 
 def _processor() -> str:

@@ -1,10 +1,10 @@
 """The codec of the wire: what a broker pays per request and per response."""
 
-import timeit
-from collections.abc import Callable
 from functools import partial
 
+from bench import by_hand
 from bench.figure import Figure
+from bench.timing import duration
 from distributedlog.wire import (
     APIS,
     decode_request,
@@ -35,85 +35,98 @@ from distributedlog.wire.k03_metadata import (
     MetadataResponseTopic,
 )
 
-MICROSECONDS = 1e6
-MILLISECONDS = 1e3
 PRODUCE, FETCH, METADATA = 0, 1, 3
+CORRELATION_ID = 7
+DECODING_BY_HAND = "one struct.unpack_from and the same dataclasses, nothing checked"
+ENCODING_BY_HAND = "one struct.pack of the same attributes"
+FETCH_BY_HAND = {
+    12: (by_hand.fetch_request_frame_12, by_hand.fetch_response_pieces_12),
+    17: (by_hand.fetch_request_frame_17, by_hand.fetch_response_pieces_17),
+}
 
 
 def collect(quick: bool = False) -> list[Figure]:
     """All figures of the codec; ``quick`` only shows that they can be measured."""
-    figures = []
-    for version in (9, 10, 11, 12):
-        frame = produce_request_frame(version)
-        decode = APIS[PRODUCE].request(version).decode
-        body = encode_body(PRODUCE, version, produce_request())
-        figures.append(microseconds(f"Produce v{version} request decode", partial(decode, body), 6.0, quick))
-        figures.append(
-            microseconds(
-                f"Produce v{version} request decode, whole frame",
-                partial(decode_request, frame),
-                None,
-                quick,
-            )
-        )
+    return [
+        *(figure for version in (9, 10, 11, 12) for figure in produce_requests(version, quick)),
+        *(produce_responses(version, quick) for version in (9, 12)),
+        metadata_responses(quick),
+        *(figure for version in FETCH_BY_HAND for figure in fetches(version, quick)),
+    ]
+
+
+def produce_requests(version: int, quick: bool) -> list[Figure]:
+    body = encode_body(PRODUCE, version, produce_request())
+    frame = produce_request_frame(version)
+    return [
+        duration(
+            f"Produce v{version} request decode",
+            partial(APIS[PRODUCE].request(version).decode, body),
+            "µs",
+            partial(by_hand.produce_request, body),
+            DECODING_BY_HAND,
+            quick,
+            bar=6.0,
+        ),
+        duration(
+            f"Produce v{version} request decode, whole frame",
+            partial(decode_request, frame),
+            "µs",
+            partial(by_hand.produce_request_frame, frame),
+            DECODING_BY_HAND,
+            quick,
+        ),
+    ]
+
+
+def produce_responses(version: int, quick: bool) -> Figure:
     answer = produce_response()
-    for version in (9, 12):
-        figures.append(
-            microseconds(
-                f"Produce v{version} response encode, whole frame",
-                partial(encode_response, PRODUCE, version, 7, answer),
-                4.0,
-                quick,
-            )
-        )
-    metadata = metadata_response()
-    encode_metadata = APIS[METADATA].response(12).encode
-    seconds = seconds_per_call(partial(encode_metadata, metadata), quick)
-    figures.append(
-        Figure(
-            "Metadata v12 encode, 1,000 partitions",
-            seconds * MILLISECONDS,
-            "ms",
-            bar=2.0,
-            higher_is_better=False,
-        )
+    return duration(
+        f"Produce v{version} response encode, whole frame",
+        partial(encode_response, PRODUCE, version, CORRELATION_ID, answer),
+        "µs",
+        partial(by_hand.produce_response_frame, CORRELATION_ID, answer),
+        ENCODING_BY_HAND,
+        quick,
+        bar=4.0,
     )
-    for version in (12, 17):
-        frame = fetch_request_frame(version)
-        fetched = fetch_response()
-        figures.append(
-            microseconds(
-                f"Fetch v{version} request decode, whole frame",
-                partial(decode_request, frame),
-                None,
-                quick,
-            )
-        )
-        figures.append(
-            microseconds(
-                f"Fetch v{version} response encode in pieces",
-                partial(encode_response_pieces, FETCH, version, 7, fetched),
-                None,
-                quick,
-            )
-        )
-    return figures
 
 
-def seconds_per_call(function: Callable[[], object], quick: bool) -> float:
-    """The fastest of several rounds: noise only ever adds."""
-    timer = timeit.Timer(function)
-    if quick:
-        return timer.timeit(10) / 10
-    calls, _ = timer.autorange()
-    calls = max(1, calls // 4)
-    return min(timer.repeat(repeat=9, number=calls)) / calls
+def metadata_responses(quick: bool) -> Figure:
+    metadata = metadata_response()
+    return duration(
+        "Metadata v12 encode, 1,000 partitions",
+        partial(APIS[METADATA].response(12).encode, metadata),
+        "ms",
+        partial(by_hand.metadata_response, metadata),
+        "one struct.pack of the same attributes a partition, and one join",
+        quick,
+        bar=2.0,
+    )
 
 
-def microseconds(name: str, function: Callable[[], object], bar: float | None, quick: bool) -> Figure:
-    """One figure in microseconds a call."""
-    value = seconds_per_call(function, quick) * MICROSECONDS
-    return Figure(name, value, "µs", bar=bar, higher_is_better=False)
+def fetches(version: int, quick: bool) -> list[Figure]:
+    decode_by_hand, encode_by_hand = FETCH_BY_HAND[version]
+    frame = fetch_request_frame(version)
+    fetched = fetch_response()
+    return [
+        duration(
+            f"Fetch v{version} request decode, whole frame",
+            partial(decode_request, frame),
+            "µs",
+            partial(decode_by_hand, frame),
+            DECODING_BY_HAND,
+            quick,
+        ),
+        duration(
+            f"Fetch v{version} response encode in pieces",
+            partial(encode_response_pieces, FETCH, version, CORRELATION_ID, fetched),
+            "µs",
+            partial(encode_by_hand, CORRELATION_ID, fetched),
+            ENCODING_BY_HAND,
+            quick,
+        ),
+    ]
 
 
 def encode_body(api_key: int, version: int, message: object) -> bytes:
@@ -131,7 +144,7 @@ def produce_request() -> ProduceRequest:
 
 def produce_request_frame(version: int) -> bytes:
     """The request as it comes out of a connection."""
-    return encode_request(PRODUCE, version, 7, "producer-1", produce_request())[4:]
+    return encode_request(PRODUCE, version, CORRELATION_ID, "producer-1", produce_request())[4:]
 
 
 def produce_response() -> ProduceResponse:
@@ -171,7 +184,7 @@ def fetch_request_frame(version: int) -> bytes:
     named = FetchTopic(topic="orders", partitions=[partition])
     by_id = FetchTopic(topic_id=bytes(range(16)), partitions=[partition])
     request = FetchRequest(max_wait_ms=500, min_bytes=1, topics=[named if version < 13 else by_id])
-    return encode_request(FETCH, version, 7, "consumer-1", request)[4:]
+    return encode_request(FETCH, version, CORRELATION_ID, "consumer-1", request)[4:]
 
 
 def fetch_response() -> FetchResponse:
