@@ -8,8 +8,8 @@ event loop never waits for a disk, and many appends that came in meanwhile share
 from dataclasses import dataclass
 from pathlib import Path
 
-from distributedlog.log.errors import LogDirectoryOffline
-from distributedlog.log.files import Files
+from distributedlog.log.errors import DiskFull, LogDirectoryOffline
+from distributedlog.log.files import FULL_DISK_ERRORS, Files
 from distributedlog.log.segment import Segment
 from distributedlog.log.snapshot_files import SnapshotFiles
 
@@ -32,11 +32,21 @@ class FlushJob:
         try:
             for segment in self.segments:
                 segment.sync_log()
-            for segment in self.segments[:-1]:
-                segment.sync_indexes()
+            self._sync_indexes()
             if self.directory_changed:
                 for segment in self.segments:
                     self.snapshots.sync(segment.base_offset)
                 self.files.fsync_directory(self.directory)
         except OSError as error:
             raise LogDirectoryOffline(str(self.directory), error) from error
+
+    def _sync_indexes(self) -> None:
+        """Of sealed segments: recovery will not look at them again. What a full disk had kept out of a
+        transaction index is written now, or the flush must wait for room."""
+        try:
+            for segment in self.segments[:-1]:
+                segment.sync_indexes()
+        except OSError as error:
+            if error.errno in FULL_DISK_ERRORS:
+                raise DiskFull(str(self.directory)) from error
+            raise

@@ -227,13 +227,13 @@ class PartitionLog:
         base_offset = batches[0][1] if is_wide else self.log_end_offset
         self.writer.prepare(size, last_offset, max_timestamp, now_ms, base_offset)
         self.writer.write(data, size)
+        self.log_end_offset = last_offset + 1
         active = self.writer.active
         for position, base_offset, fields in batches:
             timestamp = append_time_ms if append_time_ms != NO_APPEND_TIME else fields[8]
             active.note_batch(fields[1] + LOG_OVERHEAD, base_offset + fields[6], timestamp)
             if fields[9] >= 0:
                 self._update_producer(data, position)
-        self.log_end_offset = last_offset + 1
         return AppendResult(batches[0][1], last_offset, append_time_ms, self.log_start_offset)
 
     def _update_producer(self, data: Buffer, position: int) -> None:
@@ -250,8 +250,13 @@ class PartitionLog:
     def begin_leader_epoch(self, leader_epoch: int, start_offset: int | None = None) -> None:
         """Note, durably, that a new leader writes from here on."""
         start = self.log_end_offset if start_offset is None else start_offset
+        before = self.leader_epochs.entries
         if self.leader_epochs.assign(leader_epoch, start):
-            self.save_leader_epochs()
+            try:
+                self.save_leader_epochs()
+            except DiskFull:
+                self.leader_epochs = LeaderEpochFileCache(before)
+                raise
 
     def save_leader_epochs(self) -> None:
         try:

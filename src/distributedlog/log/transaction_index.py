@@ -14,6 +14,7 @@ it is made with the first entry.
 import os
 import struct
 from bisect import bisect_left
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -48,7 +49,7 @@ _last_offset_of = attrgetter("last_offset")
 class TransactionIndex:
     """Read whole with the first use; a sound index is a few entries."""
 
-    __slots__ = ("_entries", "_file", "_files", "_is_dirty", "path")
+    __slots__ = ("_entries", "_file", "_files", "_is_dirty", "_written_count", "path")
 
     def __init__(self, files: Files, path: Path) -> None:
         self._files = files
@@ -56,20 +57,25 @@ class TransactionIndex:
         self._entries: list[AbortedTransaction] | None = None
         self._file: OpenFile | None = None
         self._is_dirty = False
+        self._written_count = 0
 
     @property
     def entries(self) -> list[AbortedTransaction]:
         """CorruptLog when the file is not what was written: it can be rebuilt from the log."""
         if self._entries is None:
             self._entries = self._load()
+            self._written_count = len(self._entries)
         return self._entries
 
     def append(self, entry: AbortedTransaction) -> None:
+        """Note a transaction whose marker is in the log. A full disk may keep it out of the file for now."""
         entries = self.entries
         if entries and entry.last_offset <= entries[-1].last_offset:
             raise ValueError(f"{entry} does not come behind {entries[-1]}")
-        self._write(ENTRY.pack(VERSION, *entry), len(entries) * ENTRY_SIZE)
         entries.append(entry)
+        with suppress(OSError):
+            # The marker is in the log already; the index follows it at the latest when it is synced.
+            self._write_behind()
 
     def collect_aborted(self, fetch_offset: int, upper_bound_offset: int) -> AbortedSearch:
         """The transactions that touch the offsets from `fetch_offset` up to the upper bound, exclusive.
@@ -94,12 +100,14 @@ class TransactionIndex:
         if keep < len(entries):
             self._truncate_file(keep * ENTRY_SIZE)
             del entries[keep:]
+            self._written_count = min(self._written_count, keep)
 
     def reset(self) -> None:
         """Empty the index, to build it anew; whatever the file holds."""
         if self.path.exists():
             self._truncate_file(0)
         self._entries = []
+        self._written_count = 0
 
     def sanity_check(self, base_offset: int) -> None:
         """CorruptLog unless the index can be that of the segment that begins at `base_offset`."""
@@ -115,6 +123,8 @@ class TransactionIndex:
         self._opened()
 
     def sync(self) -> None:
+        """Push all entries to the disk; an error says that the file lacks some."""
+        self._write_behind()
         if self._is_dirty and self._file is not None:
             self._files.fsync(self._file.fd)
             self._is_dirty = False
@@ -124,9 +134,13 @@ class TransactionIndex:
             self._file.close()
             self._file = None
 
-    def _write(self, data: bytes, position: int) -> None:
-        self._is_dirty = True
-        write_fully(self._files, self._opened().fd, data, position)
+    def _write_behind(self) -> None:
+        unwritten = (self._entries or [])[self._written_count :]
+        if unwritten:
+            self._is_dirty = True
+            data = b"".join(ENTRY.pack(VERSION, *entry) for entry in unwritten)
+            write_fully(self._files, self._opened().fd, data, self._written_count * ENTRY_SIZE)
+            self._written_count += len(unwritten)
 
     def _truncate_file(self, size: int) -> None:
         self._is_dirty = True

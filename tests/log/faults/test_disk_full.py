@@ -9,6 +9,7 @@ import sys
 from contextlib import contextmanager
 
 import pytest
+from tests.log.crash.test_power_loss import abandon
 from tests.log.faults.faulty_files import FullDisk, LimitedFiles, can_mount, small_tmpfs
 
 from distributedlog.log import REAL_FILES, Files, Log
@@ -179,7 +180,7 @@ def test_a_log_of_a_killed_process_opens_on_a_full_disk(tmp_path, disk):
     with small_disk(disk, tmp_path) as (directory, files):
         log = Log(directory, config={"segment.bytes": "65536"}, files=files, flush="os")
         values = append_until_full(log)
-        log._directory.abandon()
+        abandon(log)
         log = Log(directory, config={"segment.bytes": "65536"}, files=files)
         assert read_all(log) == values
         log.delete_before(500)
