@@ -17,13 +17,14 @@ EXIT_INTERRUPTED: Final = 130
 
 
 def build_parser() -> argparse.ArgumentParser:
-    from distributedlog.cli import demo, log
+    from distributedlog.cli import demo, log, start
 
     parser = argparse.ArgumentParser(
         prog="dlog", description="A Kafka-compatible streaming platform in Python.", allow_abbrev=False
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    start.add_parser(commands)
     demo.add_parser(commands)
     log.add_parser(commands)
     return parser

@@ -1,5 +1,6 @@
 """The broker's `Scheduler` on a running asyncio or uvloop loop."""
 
+import asyncio
 import time
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
@@ -34,6 +35,13 @@ class AsyncioScheduler:
     ) -> None:
         self._threads.run(work, done, failed)
 
-    def close(self) -> None:
-        """Wait for the threads."""
-        self._threads.close()
+    async def finish(self, seconds_max: float) -> None:
+        """Wait until the threads have nothing to do, or for so long."""
+        idle = self._loop.create_future()
+        self._threads.when_idle(lambda: None if idle.done() else idle.set_result(None))
+        await asyncio.wait([idle], timeout=seconds_max)
+        idle.cancel()
+
+    def close(self, seconds_max: float = 5.0) -> None:
+        """Stop the threads; one that is still at work after so long ends with the process."""
+        self._threads.close(seconds_max)

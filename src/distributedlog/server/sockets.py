@@ -74,3 +74,13 @@ def _explain(address: Address, error: OSError) -> CannotListen:
     else:
         hint = error.strerror or str(error)
     return CannotListen(f"cannot listen on {address}: {hint}")
+
+
+def address_of_this_machine() -> str:
+    """The address by which other machines most likely reach this one. Nothing is sent, no name looked up."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])

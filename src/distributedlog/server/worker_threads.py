@@ -5,6 +5,7 @@ operation and one wake-up of the loop.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Final
@@ -24,6 +25,17 @@ class WorkerThreads:
         self._threads: list[threading.Thread] = []
         self._outstanding = 0
         self._closed = False
+        self._on_idle: Callable[[], None] | None = None
+
+    def when_idle(self, callback: Callable[[], None]) -> None:
+        """Call once no job is left, at once when there is none."""
+        self._on_idle = callback
+        self._tell_when_idle()
+
+    def _tell_when_idle(self) -> None:
+        if not self._outstanding and self._on_idle is not None:
+            callback, self._on_idle = self._on_idle, None
+            callback()
 
     def run(
         self, work: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[BaseException], None]
@@ -60,14 +72,18 @@ class WorkerThreads:
 
     def _deliver(self, callback: Callable[[Any], None], value: Any) -> None:
         self._outstanding -= 1
-        callback(value)
+        try:
+            callback(value)
+        finally:
+            self._tell_when_idle()
 
-    def close(self) -> None:
-        """Finish what was given, then stop. The results still come to the loop, if it goes on."""
+    def close(self, seconds_max: float) -> None:
+        """Finish what was given, for so long, then stop. Results still come to the loop, if it goes on."""
         if self._closed:
             return
         self._closed = True
         for _ in self._threads:
             self._queue.put(None)
+        deadline = time.monotonic() + seconds_max
         for thread in self._threads:
-            thread.join()
+            thread.join(max(deadline - time.monotonic(), 0))
