@@ -50,6 +50,7 @@ IN_SYNC_REPLICAS: Final = 1
 
 _NONE: Final = -1
 _NO_LEADER: Final = LeaderIdAndEpoch()
+_MAGIC: Final = 16
 _ATTRIBUTES_LOW_BYTE: Final = 22
 _COMPRESSION_MASK: Final = 0x07
 _ZSTD: Final = 4
@@ -138,7 +139,7 @@ class _Produce:
             return ErrorCode.INVALID_TOPIC_EXCEPTION, f"clients do not write to {partition.topic}"
         if self._acks == ACKS_ALL and partition.log.config.min_insync_replicas > IN_SYNC_REPLICAS:
             return ErrorCode.NOT_ENOUGH_REPLICAS, None
-        if len(records) > _ATTRIBUTES_LOW_BYTE:
+        if len(records) > _ATTRIBUTES_LOW_BYTE and records[_MAGIC] == 2:
             attributes = records[_ATTRIBUTES_LOW_BYTE]
             if attributes & _COMPRESSION_MASK == _ZSTD and self._version < ZSTD_VERSION_MIN:
                 return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, None
