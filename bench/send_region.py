@@ -1,4 +1,4 @@
-"""How fetched regions leave: one copy through user space, or sendfile (docs/adr/0010-one-copy-not-sendfile.md).
+"""How fetched regions leave: one copy through user space, or sendfile (docs/adr/0010).
 
 A server process answers real Fetch requests over loopback from a log file in the page cache, once with the
 broker's `Outbox` and once with one that calls ``sendfile`` on the socket. Clients are processes that do

@@ -1,7 +1,7 @@
 """What a connection still has to send: buffers and regions of log files, in order.
 
 A region is read and written piece by piece as the client takes it, so a slow client costs one piece of
-memory and not the whole response (docs/adr/0010-one-copy-not-sendfile.md).
+memory and not the whole response (docs/adr/0010).
 """
 
 import os
