@@ -339,6 +339,7 @@ class Log(ReadableLog):
             if self._closed:
                 return
             self._closed = True
+        was_offline = self._log.writer.offline
         self._flush_thread.stop()
         with suppress(LogError):
             # Those who wait for the disk get what they wait for.
@@ -346,6 +347,10 @@ class Log(ReadableLog):
         self._commit.stop(LogClosed(str(self._directory.path)))
         with self._lock:
             self._directory.close()
+        offline = self._log.writer.offline
+        if offline is not None and was_offline is None:
+            # Only now was the disk found to be broken: nobody has been told yet.
+            raise offline
 
     def _check_open(self) -> None:
         if self._closed:
