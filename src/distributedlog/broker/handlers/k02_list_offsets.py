@@ -37,6 +37,7 @@ VERSION_MIN: Final = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 NEVER: Final = 2**15
+LEADER_EPOCH_VERSION_MIN: Final = 4
 CONSUMER_REPLICA_ID: Final = -1
 
 _NONE: Final = -1
@@ -55,7 +56,10 @@ def handle(broker: "Broker", context: "RequestContext", request: ListOffsetsRequ
             elif wanted.timestamp < 0 and context.version < VERSION_MIN.get(wanted.timestamp, NEVER):
                 rows.append(_failure(wanted, ErrorCode.UNSUPPORTED_VERSION))
             else:
-                rows.append(_answer(broker, topic.name, wanted, request))
+                row = _answer(broker, topic.name, wanted, request)
+                if context.version < LEADER_EPOCH_VERSION_MIN:
+                    row.leader_epoch = _NONE
+                rows.append(row)
         answers.append(ListOffsetsTopicResponse(topic.name, rows))
     return ListOffsetsResponse(0, answers)
 
