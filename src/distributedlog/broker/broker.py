@@ -7,12 +7,18 @@ runs in the scheduler's one thread. `dispatch` (broker/dispatch.py) is the way i
 import logging
 import random
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from distributedlog.broker.config import BrokerConfig
+from distributedlog.broker.context import Client
 from distributedlog.broker.controller import Controller
+from distributedlog.broker.fetch_purgatory import FetchPurgatory
+from distributedlog.broker.fetch_sessions import FetchSessions
 from distributedlog.broker.log_upkeep import LogUpkeep
 from distributedlog.broker.metadata_log import MetadataLog
+from distributedlog.broker.partitions import PartitionTable
+from distributedlog.broker.producer_ids import ProducerIds
 from distributedlog.broker.scheduler import Scheduler
 from distributedlog.broker.topic_logs import TopicLogs
 from distributedlog.cluster.image import EMPTY_IMAGE, ClusterImage
@@ -21,7 +27,6 @@ from distributedlog.wire.values.metadata_records import MetadataRecord
 
 if TYPE_CHECKING:
     from distributedlog.broker.group_runtime import GroupRuntime
-    from distributedlog.broker.partitions import PartitionTable
     from distributedlog.broker.quotas import Quotas
 
 #: (listener's name, host, port), as clients are told to connect.
@@ -37,7 +42,6 @@ class Broker:
     ``chance`` gives topic ids and the like; a seeded one makes a simulation repeatable.
     """
 
-    partitions: "PartitionTable"
     groups: "GroupRuntime"
     quotas: "Quotas"
 
@@ -49,10 +53,6 @@ class Broker:
         *,
         chance: random.Random | None = None,
     ) -> None:
-        from distributedlog.broker.group_runtime import GroupRuntime  # noqa: PLC0415
-        from distributedlog.broker.partitions import PartitionTable  # noqa: PLC0415
-        from distributedlog.broker.quotas import Quotas  # noqa: PLC0415
-
         #: What the node was started with; ``config`` is that with what was changed at run time.
         self.static_config = config
         self.config = config
@@ -66,12 +66,19 @@ class Broker:
         self.image: ClusterImage = EMPTY_IMAGE
         #: Called with the old and the new image, after the partitions have followed.
         self.on_image_changed: list[ImageListener] = []
-        self.metadata_log = MetadataLog(directory, config, chance=self.chance)
+        self.metadata_log = MetadataLog(directory, config)
         self.controller = Controller(self)
         self.topic_logs = TopicLogs(self)
-        self.partitions = PartitionTable(self)
-        self.quotas = Quotas(self)
-        self.groups = GroupRuntime(self)
+        self.partitions = PartitionTable(directory, scheduler)
+        self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, self.chance)
+        self.waiting_fetches = FetchPurgatory(scheduler)
+        self.producer_ids = ProducerIds(self)
+        with suppress(ModuleNotFoundError):  # until they are there
+            from distributedlog.broker.group_runtime import GroupRuntime  # noqa: PLC0415
+            from distributedlog.broker.quotas import Quotas  # noqa: PLC0415
+
+            self.quotas = Quotas(self)
+            self.groups = GroupRuntime(self)
         self.upkeep = LogUpkeep(self)
         self.is_running = False
 
@@ -81,7 +88,8 @@ class Broker:
         self.controller.publish(image)
         self.controller.bootstrap()
         self.topic_logs.report_strays()
-        self.groups.start()
+        if hasattr(self, "groups"):
+            self.groups.start()
         self.upkeep.start()
         self.is_running = True
 
@@ -89,15 +97,18 @@ class Broker:
         """Let nothing new begin, give all that waits its answer, close the logs cleanly."""
         self.is_running = False
         self.upkeep.stop()
-        self.groups.close()
+        self.waiting_fetches.close()
+        if hasattr(self, "groups"):
+            self.groups.close()
         self.partitions.close()
         self.controller.close()
         self.directory.close()
 
-    def listener_of(self, name: str) -> Advertised | None:
-        """The address of the listener by which a client came; the first where it is not known."""
+    def advertised_to(self, client: Client) -> Advertised | None:
+        """The address of this broker for a client: that of the listener by which it came."""
+        listener = getattr(client, "listener", None)
         for advertised in self.advertised:
-            if advertised[0] == name:
+            if advertised[0] == listener:
                 return advertised
         return self.advertised[0] if self.advertised else None
 
@@ -127,6 +138,3 @@ class Broker:
 
     def __repr__(self) -> str:
         return f"Broker(node {self.node_id}, {len(self.image.topics_by_name)} topics)"
-
-
-Answer = Any

@@ -2,9 +2,9 @@
 
 The body of BrokerConfig is the table, as that of LogConfig is: one entry per key, from which parsing,
 checking and describing follow. Only what has an effect here is in it; whatever else is asked for is an
-error that names the nearest key. Times of day that Kafka can be told in several units (log.retention.hours)
-are keys of their own, and -1 in the larger unit says that the smaller one was not set: see
-`broker/topic_config.py`, which makes of them the defaults of topics.
+error that names the nearest key. What Kafka can be told in several units (log.retention.ms, .minutes,
+.hours) are keys of their own, the finer ones not set by default: `broker/topic_config.py` makes of them
+the defaults of topics.
 """
 
 import difflib
@@ -12,23 +12,22 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Final, Self
 
-from distributedlog.log.config import DAY_MS, HOUR_MS, NEVER_MS
 from distributedlog.log.config import CONFIG_KEYS as TOPIC_KEYS
+from distributedlog.log.config import DAY_MS, NEVER_MS
 from distributedlog.log.config_key import (
     INT32_MAX,
-    INT64_MAX,
     ConfigKey,
     ConfigType,
     ConfigValue,
     Validator,
     at_least,
-    between,
     distinct_of,
     one_of,
 )
 from distributedlog.log.errors import InvalidConfig
 
-NOT_SET: Final = -1
+#: Stands in a key that has no default of its own, because another key speaks for it.
+NOT_SET: Final = -INT32_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,11 @@ def _key(
 def _topic_default(name: str, topic_key: str, *, unset: bool = False) -> Any:
     """The broker's name of a topic's key: same type and range, and it can be changed at run time."""
     key = TOPIC_KEYS[topic_key]
-    validator = None if unset else key.validator
-    default = NOT_SET if unset else key.default
+    validator, default = key.validator, key.default
+    if unset and validator is not None:
+        accepts = validator.accepts
+        validator = Validator(lambda value: value == NOT_SET or accepts(value), validator.expected)
+        default = NOT_SET
     return _key(
         name, key.type, default, validator, f"Default of the topics' {topic_key}. {key.documentation}",
         dynamic=True,
@@ -63,7 +65,8 @@ def _topic_default(name: str, topic_key: str, *, unset: bool = False) -> Any:
 
 
 _BOOLEAN, _STRING, _INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
-_LONG, _DOUBLE, _LIST = ConfigType.LONG, ConfigType.DOUBLE, ConfigType.LIST
+_LONG, _LIST = ConfigType.LONG, ConfigType.LIST
+_NOT_SET_OR_MINUS_ONE = Validator(lambda value: value == NOT_SET or value >= -1, "-1 or more")
 
 
 # fmt: off
@@ -94,7 +97,7 @@ class BrokerConfig:
         "Size of a socket's send buffer; -1 leaves it to the operating system.")
     socket_receive_buffer_bytes: int = _key("socket.receive.buffer.bytes", _INT, 100 * 1024, at_least(-1),
         "Size of a socket's receive buffer; -1 leaves it to the operating system.")
-    queued_max_request_bytes: int = _key("queued.max.request.bytes", _LONG, NOT_SET, at_least(-1),
+    queued_max_request_bytes: int = _key("queued.max.request.bytes", _LONG, -1, at_least(-1),
         "Bytes of requests that all connections together may have in the broker; -1 sets no limit.")
     max_in_flight_requests: int = _key("max.in.flight.requests", _INT, 1000, at_least(1),
         "Requests of one connection that may wait for their response before no more are read.")
@@ -125,8 +128,8 @@ class BrokerConfig:
         "later, os when the operating system writes its cache. A topic's own is called flush.", dynamic=True)
     log_flush_interval_messages: int = _topic_default("log.flush.interval.messages", "flush.messages")
     log_flush_interval_ms: int = _topic_default("log.flush.interval.ms", "flush.ms", unset=True)
-    log_flush_scheduler_interval_ms: int = _key("log.flush.scheduler.interval.ms", _LONG, NEVER_MS, at_least(1),
-        "Default of log.flush.interval.ms.")
+    log_flush_scheduler_interval_ms: int = _key("log.flush.scheduler.interval.ms", _LONG, NEVER_MS,
+        at_least(1), "Default of log.flush.interval.ms.")
     log_flush_offset_checkpoint_interval_ms: int = _key("log.flush.offset.checkpoint.interval.ms", _INT,
         60_000, at_least(0), "Time between two checkpoints of recovery points.")
 
@@ -144,7 +147,7 @@ class BrokerConfig:
     log_segment_delete_delay_ms: int = _topic_default("log.segment.delete.delay.ms", "file.delete.delay.ms")
     log_cleanup_policy: tuple[str, ...] = _topic_default("log.cleanup.policy", "cleanup.policy")
     log_retention_ms: int = _topic_default("log.retention.ms", "retention.ms", unset=True)
-    log_retention_minutes: int = _key("log.retention.minutes", _INT, NOT_SET, at_least(-1),
+    log_retention_minutes: int = _key("log.retention.minutes", _INT, NOT_SET, _NOT_SET_OR_MINUS_ONE,
         "log.retention.ms in minutes.")
     log_retention_hours: int = _key("log.retention.hours", _INT, 7 * 24, at_least(-1),
         "log.retention.ms in hours; -1 keeps records for ever.")
@@ -172,8 +175,8 @@ class BrokerConfig:
     compression_zstd_level: int = _topic_default("compression.zstd.level", "compression.zstd.level")
 
     # What goes on behind the clients' backs
-    log_retention_check_interval_ms: int = _key("log.retention.check.interval.ms", _LONG, 300_000, at_least(1),
-        "Time between two looks for segments that retention may delete.")
+    log_retention_check_interval_ms: int = _key("log.retention.check.interval.ms", _LONG, 300_000,
+        at_least(1), "Time between two looks for segments that retention may delete.")
     log_cleaner_enable: bool = _key("log.cleaner.enable", _BOOLEAN, True, None,
         "Compact logs whose cleanup.policy says so.")
     log_cleaner_backoff_ms: int = _key("log.cleaner.backoff.ms", _LONG, 15_000, at_least(0),
@@ -240,8 +243,6 @@ class BrokerConfig:
     def __post_init__(self) -> None:
         for key in BROKER_KEYS.values():
             key.check(getattr(self, key.attribute))
-        for name in ("cleanup.policy",):
-            TOPIC_KEYS[name].check(self.log_cleanup_policy)
         if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
             raise InvalidConfig(
                 "group.min.session.timeout.ms",

@@ -191,7 +191,7 @@ class _Delta:
         configs = _changed(base.configs, self._configs)
         by_id = dict(base.topics_by_id)
         by_name = self._names
-        for (resource_type, name), _ in self._configs.items():
+        for resource_type, name in self._configs:
             named = by_name.get(name)
             if resource_type == ResourceType.TOPIC and named is not None:
                 self._topics.setdefault(named.topic_id, named)
