@@ -6,7 +6,7 @@ import logging
 import pytest
 from tests.server.harness import client_of, run, serving, until
 
-from distributedlog.broker.pending import Pending
+from distributedlog.broker.pending import CLOSE_CONNECTION, Pending
 from distributedlog.log.files import REAL_FILES, FileRegion, OpenFile
 from distributedlog.wire import encode_request
 from distributedlog.wire.k00_produce import (
@@ -176,6 +176,30 @@ def test_acks_0_gets_no_response_at_all():
                 client.send(PRODUCE, 9, n, produce(b"x"))
             client.send(HEARTBEAT, 4, 10, beat("0"))
             assert (await client.response(HEARTBEAT, 4))[0] == 10
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_handler_may_have_the_connection_closed(later):
+    """The only way to tell a producer with acks=0 of an error; what was answered before still arrives."""
+
+    async def scenario():
+        def dispatch(context, _):
+            if context.api_key == HEARTBEAT:
+                return HeartbeatResponse()
+            if not later:
+                return CLOSE_CONNECTION
+            pending = Pending()
+            asyncio.get_running_loop().call_soon(pending.complete, CLOSE_CONNECTION)
+            return pending
+
+        async with serving(dispatch) as listener, client_of(listener) as client:
+            client.send(HEARTBEAT, 4, 1, beat("0"))
+            client.send(PRODUCE, 9, 2, produce(b"x"))
+            client.send(HEARTBEAT, 4, 3, beat("0"))
+            assert (await client.response(HEARTBEAT, 4))[0] == 1
+            assert await client.closed() == b""
 
     run(scenario())
 

@@ -10,6 +10,8 @@ class Client:
     connection_id: int
     host: str
     port: int
+    #: Name of the listener by which it came.
+    listener: str = "PLAINTEXT"
     principal: str = "User:ANONYMOUS"
     software_name: str = "unknown"
     software_version: str = "unknown"

@@ -14,6 +14,7 @@ from distributedlog.log.errors import InvalidConfig
 DEFAULT_NAME: Final = "PLAINTEXT"
 DEFAULT_PORT: Final = 9092
 EVERY_ADDRESS: Final = ("", "0.0.0.0", "::")
+_OTHER_PROTOCOLS: Final = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LISTENER: Final = re.compile(
     r"((?P<name>[A-Za-z0-9_]+)://)?(\[(?P<address>[0-9a-fA-F:.%a-z]+)\]|(?P<host>[^\[\]/:\s]*))(:(?P<port>[0-9]{1,5}))?"
 )
@@ -59,8 +60,8 @@ def parse_address(key: str, text: str) -> Address:
         except ValueError:
             raise _refusal(key, text, f"{host} is no IPv6 address") from None
     name = (match["name"] or DEFAULT_NAME).upper()
-    if name != DEFAULT_NAME:
-        raise _refusal(key, text, f"listener {name}: only PLAINTEXT is there")
+    if name in _OTHER_PROTOCOLS:
+        raise _refusal(key, text, f"{name} is not served yet; a listener of any other name speaks plain text")
     return Address(name, host, port)
 
 
@@ -71,7 +72,9 @@ def parse_listeners(key: str, texts: tuple[str, ...]) -> list[Address]:
         raise _refusal(key, "", "a broker needs one listener at least")
     places = [(address.host, address.port) for address in addresses if address.port]
     if len(set(places)) < len(places):
-        raise _refusal(key, ",".join(texts), "two of them are the same")
+        raise _refusal(key, ",".join(texts), "two of them have the same address")
+    if len({address.name for address in addresses}) < len(addresses):
+        raise _refusal(key, ",".join(texts), "give each a name of its own, as in INTERNAL://HOST:PORT")
     return addresses
 
 

@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from distributedlog.broker.context import RequestContext
-from distributedlog.broker.pending import Pending
+from distributedlog.broker.pending import CLOSE_CONNECTION, Pending
 from distributedlog.server.exchange import Exchange
 from distributedlog.server.outbox import Outbox, RegionGone
 from distributedlog.server.receiver import Receiver, RefusedBytes
@@ -327,6 +327,9 @@ class Connection(BufferedProtocol):
         metrics = self._listener.metrics
         metrics.observe(api_key, perf_counter_ns() - started_ns)
         if response is None:
+            return
+        if response is CLOSE_CONNECTION:
+            self._close()
             return
         try:
             if api_key == FETCH:

@@ -97,7 +97,7 @@ class Listener:
 
     def new_client(self, transport: Transport) -> Client:
         host, port = (transport.get_extra_info("peername") or ("unknown", 0))[:2]
-        return Client(next(self._shared.connection_ids), host, port)
+        return Client(next(self._shared.connection_ids), host, port, self.address.name)
 
     def admit(self, connection: Connection) -> float:
         """Count the connection, or refuse it; how many milliseconds it has to wait before it is served."""

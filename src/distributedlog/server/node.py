@@ -35,11 +35,11 @@ class Node:
         self.settings = settings
         self.metrics = RequestMetrics()
         self._loop = asyncio.get_running_loop()
+        self._broker: Broker | None = None
         self._scheduler = AsyncioScheduler(self._loop)
         self._shared = SharedAmongListeners(self._loop, self._current_config, self.metrics)
         self._listeners: list[Listener] = []
         self._monitoring: Monitoring | None = None
-        self._broker: Broker | None = None
         self._closing: asyncio.Task[None] | None = None
 
     @property
@@ -51,6 +51,11 @@ class Node:
     def address(self) -> str:
         """HOST:PORT of the first listener, for clients on this machine."""
         return str(_reachable_here(self._listeners[0].address))
+
+    @property
+    def ports(self) -> list[int]:
+        """The port of each listener, in the order of `listeners`."""
+        return [listener.address.port for listener in self._listeners]
 
     @property
     def metrics_address(self) -> str | None:
