@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 LENGTH_MAX: Final = 4_096
-DEPTH_MAX: Final = 200
+#: The parser and what walks the tree are recursive.
+DEPTH_MAX: Final = 50
 #: RE2's own limit for {n,m}.
 REPEAT_MAX: Final = 1_000
 
