@@ -240,3 +240,18 @@ def test_whatever_the_order_every_wait_ends_once_and_not_before_its_records_are_
     assert [entry["times"] for entry in ends] == [1] * len(ends), f"seed {seed}"
     assert all(entry["error"] is None or isinstance(entry["error"], FlushTimeout) for entry in ends)
     stage.directory.abandon()
+
+
+def test_a_topic_deleted_before_its_flush_begins_to_run_does_not_take_the_disk_offline(stage, runner):
+    partition, other = stage.add("orders", flush="ack"), stage.add("other", flush="ack")
+    append(partition)
+    outcomes = wait(partition)
+    stage.scheduler.run()
+    stage.delete("orders")
+    stage.scheduler.run_threads()
+    assert len(outcomes) == 1
+    append(other)
+    outcomes = wait(other)
+    stage.scheduler.run()
+    stage.scheduler.run_threads()
+    assert outcomes == [None]

@@ -153,16 +153,21 @@ class FlushRunner:
         lanes = [current.jobs[lane::LANES_MAX] for lane in range(min(LANES_MAX, len(current.jobs)))]
         current.lanes_left = len(lanes)
         for lane in lanes:
-            self._run(current, [job for _, job, _ in lane])
+            self._run(current, [(partition, job) for partition, job, _ in lane])
 
-    def _run(self, current: _Round, jobs: list[FlushJob]) -> None:
+    def _run(self, current: _Round, jobs: "list[tuple[Partition, FlushJob]]") -> None:
         def work() -> None:
-            for job in jobs:
-                job.run()
+            for partition, job in jobs:
+                try:
+                    job.run()
+                except LogDirectoryOffline:
+                    # Deleted while the flush was under way: that its files are gone says nothing of the disk.
+                    if not partition.is_deleted:
+                        raise
 
         def failed(error: BaseException) -> None:
             if not isinstance(error, LogDirectoryOffline):
-                error = LogDirectoryOffline(str(jobs[0].directory.parent), error)
+                error = LogDirectoryOffline(str(jobs[0][1].directory.parent), error)
             current.broken = current.broken or error
             self._lane_ended(current)
 
