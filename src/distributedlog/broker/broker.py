@@ -87,7 +87,8 @@ class Broker:
         image = self.metadata_log.open()
         self.controller.publish(image)
         self.controller.bootstrap()
-        self.topic_logs.report_strays()
+        if image.topics_by_id or self.metadata_log.removed_topic_ids:
+            self.topic_logs.clear_strays(self.metadata_log.removed_topic_ids)
         if hasattr(self, "groups"):
             self.groups.start()
         self.upkeep.start()

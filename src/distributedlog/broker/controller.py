@@ -16,6 +16,7 @@ from distributedlog.broker.broker_features import FEATURE_LEVELS
 from distributedlog.broker.dynamic_config import effective_config
 from distributedlog.cluster.image import ClusterImage
 from distributedlog.cluster.replay import replay
+from distributedlog.cluster.snapshot import topic_records
 from distributedlog.log import FlushJob
 from distributedlog.wire.values.metadata_records import (
     FeatureLevelRecord,
@@ -175,12 +176,19 @@ class Controller:
                 logger.exception("something failed to follow the cluster's metadata")
 
     def bootstrap(self) -> None:
-        """Give a cluster without metadata its features, so that Kafka's tools know how to read it."""
-        missing = {
-            name: level for name, level in FEATURE_LEVELS.items() if name not in self._broker.image.features
-        }
-        if missing:
-            records = [FeatureLevelRecord(name, level) for name, level in missing.items()]
+        """Give a cluster without metadata its features, so that Kafka's tools know how to read it, and the
+        topics whose logs are in the directory already."""
+        image = self._broker.image
+        records: list[MetadataRecord] = [
+            FeatureLevelRecord(name, level)
+            for name, level in FEATURE_LEVELS.items()
+            if name not in image.features
+        ]
+        if not image.features:
+            for topic in self._broker.topic_logs.found_topics():
+                logger.info("topic %s was found in the data directory", topic.name)
+                records.extend(topic_records(topic))
+        if records:
             self.submit(lambda _: (None, records), lambda _: None)
 
     def _snapshot_if_due(self) -> None:

@@ -35,6 +35,7 @@ from distributedlog.records import (
 from distributedlog.wire.errors import ProtocolError
 from distributedlog.wire.values.metadata_records import (
     MetadataRecord,
+    RemoveTopicRecord,
     decode_metadata_record,
     encode_metadata_record,
 )
@@ -73,6 +74,8 @@ class MetadataLog:
         self._config = config
         self._bytes_since_snapshot = 0
         self._log: PartitionLog | None = None
+        #: Of the topics whose removal was replayed when the log was opened.
+        self.removed_topic_ids: set[bytes] = set()
 
     @property
     def log(self) -> PartitionLog:
@@ -119,6 +122,9 @@ class MetadataLog:
                 decode_metadata_record(record.value or b"")
                 for record in iterate_records(data, image.end_offset)
             ]
+            self.removed_topic_ids.update(
+                bytes(record.topic_id) for record in records if isinstance(record, RemoveTopicRecord)
+            )
             return replay(image, records, end_offset)
         except (ProtocolError, RecordsError, MetadataError) as error:
             raise CorruptLog(path, 0, f"behind offset {image.end_offset}: {error}") from error

@@ -7,7 +7,7 @@ name is free, and removed by a thread.
 
 import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,8 +17,10 @@ from distributedlog.broker.metadata_log import METADATA_TOPIC
 from distributedlog.broker.topic_config import topic_settings
 from distributedlog.cluster.changes import topic_changes
 from distributedlog.cluster.image import ClusterImage, PartitionImage, TopicImage
+from distributedlog.cluster.placement import new_partition
+from distributedlog.cluster.topic_names import is_valid_name
 from distributedlog.log import Files
-from distributedlog.log.errors import CorruptLog, InvalidConfig, LogError, UnsupportedDirectoryVersion
+from distributedlog.log.errors import InvalidConfig, LogError
 from distributedlog.log.leader_epochs import (
     LEADER_EPOCH_CHECKPOINT,
     LeaderEpochCheckpoint,
@@ -49,10 +51,14 @@ class TopicLogs:
         directory = self._broker.directory
         wanted = []
         for topic, partition in topic_changes(old, new).new_partitions:
-            if self._broker.node_id in partition.replicas:
-                directory.forget_offsets(topic.name, partition.index)
-                path = directory.path / f"{topic.name}-{partition.index}"
-                wanted.append(_Wanted(path, topic.topic_id, partition.leader_epoch))
+            path = directory.path / f"{topic.name}-{partition.index}"
+            if (
+                self._broker.node_id not in partition.replicas
+                or found_id(directory.files, path) == topic.topic_id
+            ):
+                continue
+            directory.forget_offsets(topic.name, partition.index)
+            wanted.append(_Wanted(path, topic.topic_id, partition.leader_epoch))
         if not wanted:
             return None
         return lambda: make_directories(directory.files, directory.path, wanted)
@@ -131,18 +137,63 @@ class TopicLogs:
             lambda error: logger.error("the files of topic %s are not removed: %s", topic.name, error),
         )
 
-    def report_strays(self) -> None:
-        """Tell of partitions on the disk that no topic knows. They are left alone: somebody's data."""
-        image = self._broker.image
-        strays = []
-        for topic, index in self._broker.directory.partitions_on_disk():
-            known = image.topics_by_name.get(topic)
-            if topic != METADATA_TOPIC and (known is None or index >= len(known.partitions)):
-                strays.append(f"{topic}-{index}")
+    # -- what a start finds ---------------------------------------------------------------------------
+
+    def clear_strays(self, removed_topic_ids: Collection[bytes]) -> None:
+        """Finish deletions that a crash interrupted. Other partitions that no topic knows are told of and
+        left alone: they are somebody's data."""
+        directory, strays = self._broker.directory, []
+        doomed: list[Path] = []
+        for topic, index in self._partitions_without_topic():
+            path = directory.path / f"{topic}-{index}"
+            if found_id(directory.files, path) in removed_topic_ids:
+                doomed.append(path)
+            else:
+                strays.append(path.name)
         if strays:
             shown = ", ".join(strays[:5]) + (", ..." if len(strays) > 5 else "")
-            logger.warning("%d directories in %s belong to no topic of this cluster and are left alone: %s",
-                           len(strays), self._broker.directory.path, shown)  # fmt: skip
+            logger.warning(
+                "%d directories in %s belong to no topic of this cluster and are left alone: %s",
+                len(strays),
+                directory.path,
+                shown,
+            )
+        for path in doomed:
+            directory.remove_directory(path)
+
+    def found_topics(self) -> list[TopicImage]:
+        """Topics as the directory knows them, for a node that has no metadata yet: one that takes over the
+        directory of an embedded `Log`. Only those of which every partition is there."""
+        by_topic: dict[str, dict[int, bytes | None]] = {}
+        directory = self._broker.directory
+        for topic, index in self._partitions_without_topic():
+            path = directory.path / f"{topic}-{index}"
+            by_topic.setdefault(topic, {})[index] = found_id(directory.files, path)
+        found = []
+        for topic, ids in by_topic.items():
+            topic_id = ids.get(0)
+            whole = sorted(ids) == list(range(len(ids))) and len(set(ids.values())) == 1
+            if topic_id is not None and whole and is_valid_name(topic):
+                partitions = tuple(new_partition(index, [self._broker.node_id]) for index in sorted(ids))
+                found.append(TopicImage(topic, topic_id, partitions))
+        return found
+
+    def _partitions_without_topic(self) -> list[tuple[str, int]]:
+        topics = self._broker.image.topics_by_name
+        return [
+            (topic, index)
+            for topic, index in self._broker.directory.partitions_on_disk()
+            if topic != METADATA_TOPIC and (topic not in topics or index >= len(topics[topic].partitions))
+        ]
+
+
+def found_id(files: Files, path: Path) -> bytes | None:
+    """The topic id in a partition's directory; None when there is none to be read."""
+    try:
+        topic_id = PartitionMetadata(files, path / PARTITION_METADATA).read()
+    except (LogError, OSError):
+        return None
+    return None if topic_id is None else topic_id.bytes
 
 
 class _Wanted:
@@ -166,19 +217,13 @@ def make_directories(files: Files, parent: Path, wanted: Sequence[_Wanted]) -> N
 
 def _make_directory(files: Files, wanted: _Wanted) -> None:
     metadata = PartitionMetadata(files, wanted.path / PARTITION_METADATA)
-    topic_id = uuid.UUID(bytes=wanted.topic_id)
     if wanted.path.exists():
-        try:
-            if metadata.read() == topic_id:
-                return
-        except (CorruptLog, UnsupportedDirectoryVersion):
-            pass
         # Another topic's of the same name, one that this cluster does not know: put aside, not taken over.
         aside = wanted.path.with_name(f"{wanted.path.name}.{uuid.uuid4().hex}{STRAY_SUFFIX}")
         files.rename(wanted.path, aside)
         logger.warning("%s belonged to another topic and is now %s", wanted.path, aside.name)
     files.mkdir(wanted.path)
-    metadata.write(topic_id)
+    metadata.write(uuid.UUID(bytes=wanted.topic_id))
     epochs = LeaderEpochFileCache()
     epochs.assign(wanted.leader_epoch, 0)
     LeaderEpochCheckpoint(files, wanted.path / LEADER_EPOCH_CHECKPOINT).write(epochs)
