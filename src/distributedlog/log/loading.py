@@ -17,6 +17,7 @@ from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import FULL_DISK_ERRORS, Files, write_fully
 from distributedlog.log.leader_epochs import (
     LEADER_EPOCH_CHECKPOINT,
+    UNDEFINED_EPOCH,
     LeaderEpochCheckpoint,
     LeaderEpochFileCache,
 )
@@ -91,7 +92,7 @@ def open_partition_log(
     )
     if created:
         segments.active.create()
-    epochs = _read_leader_epochs(files, directory)
+    epochs, epochs_are_sound = _read_leader_epochs(files, directory)
     log_end_offset: int | None = log_start_offset
     first_scanned: int | None = None
     if not created:
@@ -104,7 +105,10 @@ def open_partition_log(
         )
     log_start_offset = min(max(log_start_offset, segments[0].base_offset), log_end_offset)
     segments.active.activate()
-    epochs_changed = epochs.truncate_from_end(log_end_offset)
+    epochs_changed = not epochs_are_sound or epochs.latest_epoch < _last_epoch(segments.active)
+    if epochs_changed:
+        _rebuild_leader_epochs(epochs, segments)
+    epochs_changed |= epochs.truncate_from_end(log_end_offset)
     epochs_changed |= epochs.truncate_from_start(log_start_offset)
     if epochs_changed or not report.was_clean:
         _write_leader_epochs(files, directory, epochs)
@@ -113,14 +117,18 @@ def open_partition_log(
     snapshots.delete_from((log_end_offset if first_scanned is None else first_scanned) + 1)
     if not report.was_clean:
         snapshots.delete_before(segments[0].base_offset)
+    first_rebuilt = _first_damaged_transaction_index(directory, segments, first_scanned)
     replay_producers(
         states,
         segments,
         snapshots,
         log_end_offset=log_end_offset,
-        rebuild_transaction_indexes_from=first_scanned,
+        rebuild_transaction_indexes_from=first_rebuilt,
         now_ms=now_ms,
     )
+    if first_rebuilt is not None:
+        for segment in segments.from_offset(first_rebuilt):
+            segment.transaction_index.sync()
     log = PartitionLog(
         files,
         directory,
@@ -137,12 +145,47 @@ def open_partition_log(
     return log, report
 
 
-def _read_leader_epochs(files: Files, directory: Path) -> LeaderEpochFileCache:
+def _read_leader_epochs(files: Files, directory: Path) -> tuple[LeaderEpochFileCache, bool]:
+    """The table, and whether there is one: no log that has batches has none."""
     checkpoint = LeaderEpochCheckpoint(files, directory / LEADER_EPOCH_CHECKPOINT)
     try:
-        return checkpoint.read()
+        epochs = checkpoint.read()
     except CorruptLog:
-        return LeaderEpochFileCache()
+        epochs = LeaderEpochFileCache()
+    return epochs, len(epochs) > 0
+
+
+def _first_damaged_transaction_index(
+    directory: Path, segments: SegmentList, first_scanned: int | None
+) -> int | None:
+    """From which segment on the transaction indexes have to be written anew. Those that recovery has read
+    are; of the others, few of which have one, the first that is damaged."""
+    names = set(os.listdir(directory))
+    for segment in segments:
+        if segment.base_offset == first_scanned:
+            break
+        if segment.path(TRANSACTION_INDEX_SUFFIX).name in names:
+            try:
+                segment.transaction_index.sanity_check(segment.base_offset)
+            except CorruptLog:
+                return segment.base_offset
+    return first_scanned
+
+
+def _last_epoch(active: Segment) -> int:
+    """Of the youngest batch; a table that does not know it was lost or damaged."""
+    last_epoch = UNDEFINED_EPOCH
+    for batch in active.batches(active.last_indexed_position()):
+        last_epoch = batch.leader_epoch
+    return last_epoch
+
+
+def _rebuild_leader_epochs(epochs: LeaderEpochFileCache, segments: SegmentList) -> None:
+    epochs.clear()
+    for segment in segments:
+        for batch in segment.batches():
+            if batch.leader_epoch > epochs.latest_epoch:
+                epochs.assign(batch.leader_epoch, batch.base_offset)
 
 
 def _write_leader_epochs(files: Files, directory: Path, epochs: LeaderEpochFileCache) -> None:

@@ -27,12 +27,17 @@ def read_records(fetch: Fetch, offset: int, end_offset: int | None = None) -> It
         offset, region = found
         data = region.read()
         next_offset = offset
-        position = 0
+        damaged = 0
         try:
             for position, header in iterate_batches(data):
+                damaged = position
+                if header.base_offset < next_offset and position:
+                    raise CorruptBatchError(f"offset {header.base_offset} where {next_offset} was due")
                 next_offset = header.next_offset
+                damaged = position + header.size
                 if header.attributes & CONTROL_BIT or next_offset <= offset:
                     continue
+                damaged = position
                 verify_crc(data, position, header)
                 end = next_offset if end_offset is None else end_offset
                 if offset <= header.base_offset and next_offset <= end:
@@ -42,8 +47,9 @@ def read_records(fetch: Fetch, offset: int, end_offset: int | None = None) -> It
                 yield from map(make_record, fields)
                 if next_offset >= end and end_offset is not None:
                     return
+                damaged = position + header.size
         except CorruptBatchError as error:
-            raise CorruptLog(str(region.file.path), region.position + position, str(error)) from error
+            raise CorruptLog(str(region.file.path), region.position + damaged, str(error)) from error
         if next_offset == offset:
             raise CorruptLog(str(region.file.path), region.position, f"no whole batch for offset {offset}")
         offset = next_offset

@@ -18,6 +18,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import Files
 from distributedlog.log.segment import (
     DELETED_SUFFIX,
@@ -81,11 +82,19 @@ def finish_interrupted_swaps(files: Files, directory: Path) -> int:
     finished = 0
     for name in sorted(os.listdir(directory)):
         if name.endswith(INTENT_SUFFIX) and name[:20].isdigit():
-            old = [int(line) for line in files.read_bytes(directory / name).split()]
+            old = _read_intent(files, directory / name)
             for path in carry_out(files, directory, int(name[:20]), old):
                 files.unlink(path)
             finished += 1
     return finished
+
+
+def _read_intent(files: Files, path: Path) -> list[int]:
+    """An intent is written whole or not at all; on anything else nobody may act."""
+    lines = files.read_bytes(path).split()
+    if not lines or not all(line.isdigit() for line in lines):
+        raise CorruptLog(str(path), 0, "it does not name the segments that a compaction was to replace")
+    return [int(line) for line in lines]
 
 
 def remove_waste(files: Files, directory: Path) -> None:
