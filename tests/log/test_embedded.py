@@ -317,6 +317,7 @@ def test_compaction_keeps_the_last_record_of_each_key(tmp_path):
             (4, b"b", b"2"),
         ]
         assert log.get(1) is None
+        assert log.compact().records_read == 0
         assert log.append(key=b"a", value=b"3") == 5
         with pytest.raises(InvalidRecord, match="without a key"):
             log.append(value=b"v")

@@ -187,8 +187,9 @@ def test_a_follower_takes_offsets_and_epochs_as_they_are(tmp_path):
     assert [tuple(entry) for entry in log.leader_epochs.entries] == [(2, 3), (4, 10)]
     with pytest.raises(InvalidRecord, match="offset 11 where 12"):
         log.append_as_follower(batch(11, [b"c"]), now_ms=NOW_MS)
-    with pytest.raises(InvalidRecord):
-        log.append_as_follower(batch(12, [b"c"]) + batch(12, [b"d"]), now_ms=NOW_MS)
+    for second in (12, 13):
+        with pytest.raises(InvalidRecord, match="14 or more"):
+            log.append_as_follower(batch(12, [b"c"] * 2) + batch(second, [b"d"]), now_ms=NOW_MS)
     assert log.log_end_offset == 12
     log.abandon()
 
@@ -466,6 +467,30 @@ def test_a_cut_opens_transactions_again_whose_markers_it_takes(log):
     assert log.producer_states.first_undecided_offset == 0
     assert log.aborted_transactions(0, 2) == []
     assert log.last_stable_offset == 0
+
+
+def test_a_cut_forgets_the_snapshots_behind_it(tmp_path):
+    """One of them would later speak of records that are not those of these offsets any more."""
+    log = open_log(tmp_path)
+    for sequence in (0, 3):
+        append(log, produced(producer_id=7, producer_epoch=0, base_sequence=sequence))
+    log.roll(NOW_MS)
+    assert log.snapshots.offsets() == [6]
+    truncate_to(log, 0, NOW_MS)
+    append(log, produced(producer_id=8, producer_epoch=0, base_sequence=0))
+    truncate_to(log, 0, NOW_MS)
+    append(log, produced(producer_id=9, producer_epoch=0, base_sequence=0))
+    log.roll(NOW_MS)
+    append(log, produced(producer_id=9, producer_epoch=0, base_sequence=3))
+    log.roll(NOW_MS)
+    truncate_to(log, 5, NOW_MS)
+    assert log.snapshots.offsets() == [3]
+    append(log)
+    append(log)
+    log.abandon()
+    log = open_log(tmp_path, was_clean=False)
+    assert {entry.producer_id: entry.last_sequence for entry in log.producer_states.entries()} == {9: 2}
+    log.abandon()
 
 
 def test_a_cut_forgets_leader_epochs(log):

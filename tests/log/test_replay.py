@@ -167,3 +167,14 @@ def test_a_producer_silent_for_long_is_forgotten_with_its_snapshot_only(segments
     )
     assert set(facts(states)) == {7, 9}
     assert [at.first_offset for at in states.entry(7).batches] == [13]
+
+
+def test_a_rebuild_leaves_a_snapshot_at_every_segment_that_may_be_the_first_one_day(segments, snapshots):
+    """Without it the next recovery would know nothing of what began in segments that are gone by then."""
+    replayed(segments, snapshots, rebuild_from=0)
+    assert snapshots.offsets() == [6, 11]
+    for segment in list(segments)[:1]:
+        segments.replace([segment], [])
+    states = replayed(segments, snapshots, rebuild_from=6)
+    assert facts(states) == AT_THE_END
+    assert aborted(segments) == [(8, 4, 8, 6)]

@@ -24,7 +24,8 @@ def replay_producers(
     """Bring the state to the log's end. Only headers are read, and the bodies of control batches.
 
     Recovery names the first segment that it read anew: from there on the transaction indexes are
-    not to be trusted and are written again, which needs the state as of that segment's beginning.
+    not to be trusted and are written again, which needs the state as of that segment's beginning. So
+    a snapshot is left at the beginning of every later one: retention may soon make it the first.
     """
     rebuilt = log_end_offset if rebuild_transaction_indexes_from is None else rebuild_transaction_indexes_from
     for segment in segments:
@@ -32,18 +33,19 @@ def replay_producers(
             segment.transaction_index.reset()
     offset, entries = snapshots.latest(rebuilt) or (segments[0].base_offset, [])
     states.reload(entries, offset, now_ms)
-    for segment, batch in _batches_from(segments, offset, log_end_offset):
-        _replay_batch(states, segment, batch, note_aborted=segment.base_offset >= rebuilt)
+    for segment in segments.from_offset(offset) if offset < log_end_offset else ():
+        if segment.base_offset > offset and rebuild_transaction_indexes_from is not None:
+            snapshots.write(segment.base_offset, states.entries())
+            states.last_snapshot_offset = segment.base_offset
+        for batch in _produced_batches_from(segment, offset):
+            _replay_batch(states, segment, batch, note_aborted=segment.base_offset >= rebuilt)
     states.map_end_offset = log_end_offset
 
 
-def _batches_from(segments: SegmentList, offset: int, end_offset: int) -> Iterator[tuple[Segment, BatchAt]]:
-    if offset >= end_offset:
-        return
-    for segment in segments.from_offset(offset):
-        for batch in segment.batches(segment.index_position(offset)):
-            if batch.base_offset >= offset and batch.producer_id >= 0:
-                yield segment, batch
+def _produced_batches_from(segment: Segment, offset: int) -> Iterator[BatchAt]:
+    for batch in segment.batches(segment.index_position(offset)):
+        if batch.base_offset >= offset and batch.producer_id >= 0:
+            yield batch
 
 
 def _replay_batch(

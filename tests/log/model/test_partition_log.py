@@ -1,6 +1,7 @@
 """`PartitionLog` against a model without files: every answer, after every history that Hypothesis finds."""
 
 import os
+import random
 import shutil
 import tempfile
 from pathlib import Path
@@ -51,7 +52,7 @@ record_lists = st.lists(
 )
 codecs = st.sampled_from(Compression)
 # Where in the log, as a fraction: what offsets there are is known only when the step runs.
-places = st.floats(-0.05, 1.05)
+places = st.integers(-1, 41).map(lambda number: number / 40)
 gaps = st.sampled_from([0, 0, 0, 1, 7, 2**31 - 20, 2**31 + 5])
 
 
@@ -68,11 +69,11 @@ class PartitionLogMachine(RuleBasedStateMachine):
         self.noted = {}
 
     @initialize(
-        segment_bytes=st.sampled_from([400, 700, 2500, 1 << 20]),
+        segment_bytes=st.sampled_from([500, 900, 2500, 1 << 20]),
         interval_bytes=st.sampled_from([0, 100, 4096]),
         index_bytes=st.sampled_from([40, 10 << 20]),
         segment_ms=st.sampled_from([3_000, 10**9]),
-        retention_bytes=st.sampled_from([-1, 0, 1000]),
+        retention_bytes=st.sampled_from([-1, -1, 0, 1000]),
         retention_ms=st.sampled_from([-1, 10_000]),
         timestamp_type=st.sampled_from(["CreateTime", "CreateTime", "LogAppendTime"]),
         start_offset=st.sampled_from([0, 0, 5, 2**31 - 6]),
@@ -122,6 +123,41 @@ class PartitionLogMachine(RuleBasedStateMachine):
         shutil.rmtree(self.directory)
 
     # -- appending ----------------------------------------------------------------------------------
+
+    @rule(seed=st.integers(0, 2**16), steps=st.integers(5, 25))
+    def append_a_run(self, seed, steps):
+        """Much at once, so that there is a log to do something with."""
+        rng = random.Random(seed)
+
+        def records():
+            return [
+                (rng.randint(-5_000, 5_000), rng.choice([None, b"key"]), b"v" * rng.choice([0, 10, 90]))
+                for _ in range(rng.randint(1, 4))
+            ]
+
+        for _ in range(steps):
+            step = rng.random()
+            if step < 0.4:
+                self.append_batches([(records(), rng.choice(list(Compression)))], bytes)
+            elif step < 0.75:
+                kind = rng.choice(["next", "next", "next", "again", "bump"])
+                self.append_idempotent(
+                    rng.choice(PRODUCERS),
+                    records(),
+                    kind,
+                    Compression.NONE,
+                    rng.random() < 0.8,
+                    rng.randint(0, 4),
+                    0,
+                )
+            elif step < 0.9:
+                control_type = rng.choice([ControlType.COMMIT, ControlType.ABORT])
+                self.end_transaction(rng.choice(PRODUCERS), control_type, 0, 0)
+            elif step < 0.95:
+                self.epoch += 1
+            else:
+                self.advance_high_watermark(rng.random())
+            self.now_ms += rng.randint(0, 500)
 
     def build(self, records, compression=Compression.NONE, **producer):
         """A batch as a producer sends it, and its timestamps."""
@@ -440,7 +476,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
         assert model.log_end_offset <= offset
         self.safe_to = min(self.safe_to, model.log_end_offset)
 
-    @precondition(lambda self: self.model.batches)
+    @precondition(lambda self: len(self.model.batches) > 20)
     @rule(offset=st.sampled_from([0, 3, 2**31 - 8, 2**31]))
     def truncate_fully(self, offset):
         truncate_fully_and_start_at(self.log, offset, self.now_ms)
