@@ -4,6 +4,8 @@ codec, so that what a handler returns is also what the version can carry."""
 import random
 from dataclasses import dataclass
 
+from tests.broker.fake_scheduler import FakeScheduler
+
 from distributedlog.broker.broker import Broker
 from distributedlog.broker.config import BrokerConfig
 from distributedlog.broker.context import Client, RequestContext
@@ -13,7 +15,6 @@ from distributedlog.log import LogDirectory
 from distributedlog.log.files import REAL_FILES
 from distributedlog.wire import APIS, decode_request, decode_response, encode_request, encode_response
 from distributedlog.wire.apis import Api
-from tests.broker.fake_scheduler import FakeScheduler
 
 
 @dataclass
@@ -79,7 +80,11 @@ class BrokerStage:
         waiting = Waiting([])
 
         def take(response):
-            if response is not None and not isinstance(response, (str, bytes)) and hasattr(response, "__slots__"):
+            if (
+                response is not None
+                and not isinstance(response, (str, bytes))
+                and hasattr(response, "__slots__")
+            ):
                 encoded = encode_response(api_key, version, 1, response)
                 response = decode_response(api_key, version, memoryview(encoded)[4:])[1]
             waiting.responses.append(response)

@@ -1,4 +1,5 @@
 import pytest
+from tests.cluster.support import decided, image_with, rules, wanted
 
 from distributedlog.cluster.create_topics import create_partitions, create_topics
 from distributedlog.cluster.image import EMPTY_IMAGE
@@ -14,7 +15,6 @@ from distributedlog.wire.k37_create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
 )
-from tests.cluster.support import decided, image_with, rules, wanted
 
 
 def create(*topics, image=EMPTY_IMAGE, validate_only=False, **rule):
@@ -181,9 +181,7 @@ def test_each_topic_is_answered():
 
 
 def test_validate_only_adds_nothing():
-    results, records = grow(
-        image_with(wanted("a")), CreatePartitionsTopic("a", 2, None), validate_only=True
-    )
+    results, records = grow(image_with(wanted("a")), CreatePartitionsTopic("a", 2, None), validate_only=True)
     assert (results[0].error_code, records) == (0, [])
 
 

@@ -1,14 +1,17 @@
+from tests.cluster.support import decided, image_with, wanted
+
 from distributedlog.cluster.delete_topics import delete_topics
 from distributedlog.wire import ErrorCode
 from distributedlog.wire.k20_delete_topics import DeleteTopicState
 from distributedlog.wire.schema import ZERO_UUID
-from tests.cluster.support import decided, image_with, wanted
 
 
 def test_by_name_and_by_id():
     before = image_with(wanted("a", retention_ms="1"), wanted("b"), wanted("c"))
     b = before.topics_by_name["b"].topic_id
-    image, results = decided(before, delete_topics(before, [DeleteTopicState("a"), DeleteTopicState(None, b)]))
+    image, results = decided(
+        before, delete_topics(before, [DeleteTopicState("a"), DeleteTopicState(None, b)])
+    )
     assert [(result.name, result.error_code) for result in results] == [("a", 0), ("b", 0)]
     assert results[1].topic_id == b
     assert list(image.topics_by_name) == ["c"]

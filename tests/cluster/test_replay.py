@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cluster.support import decided, image_with, rules, wanted
 
 from distributedlog.cluster.changes import topic_changes
 from distributedlog.cluster.create_topics import create_partitions, create_topics
@@ -29,15 +30,16 @@ from distributedlog.wire.values.metadata_records import (
     decode_metadata_record,
     encode_metadata_record,
 )
-from tests.cluster.support import decided, image_with, rules, wanted
 
 NAMES = ("a", "b", "c.d", "e")
 name = st.sampled_from(NAMES)
 value = st.sampled_from(("1", "2", "x"))
 decision = st.one_of(
     st.builds(
-        lambda name, count, configs: lambda image: create_topics(
-            image, CreateTopicsRequest([wanted(name, count, 1, **configs)]), rules()
+        lambda name, count, configs: (
+            lambda image: create_topics(
+                image, CreateTopicsRequest([wanted(name, count, 1, **configs)]), rules()
+            )
         ),
         name,
         st.integers(1, 3),
@@ -45,8 +47,10 @@ decision = st.one_of(
     ),
     st.builds(lambda name: lambda image: delete_topics(image, [DeleteTopicState(name)]), name),
     st.builds(
-        lambda name, count: lambda image: create_partitions(
-            image, CreatePartitionsRequest([CreatePartitionsTopic(name, count, None)]), [1]
+        lambda name, count: (
+            lambda image: create_partitions(
+                image, CreatePartitionsRequest([CreatePartitionsTopic(name, count, None)]), [1]
+            )
         ),
         name,
         st.integers(1, 6),
@@ -59,9 +63,11 @@ decision = st.one_of(
         st.none() | value,
     ),
     st.builds(
-        lambda parts, remove: lambda image: (
-            None,
-            [ClientQuotaRecord([ClientQuotaEntity(*part) for part in parts], "rate", 5.0, remove)],
+        lambda parts, remove: (
+            lambda image: (
+                None,
+                [ClientQuotaRecord([ClientQuotaEntity(*part) for part in parts], "rate", 5.0, remove)],
+            )
         ),
         st.sampled_from(((("user", "u"),), (("user", None), ("client-id", "c")), (("client-id", None),))),
         st.booleans(),
