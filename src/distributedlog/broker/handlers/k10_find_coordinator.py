@@ -1,0 +1,61 @@
+"""FindCoordinator: which broker coordinates a group or a transactional id.
+
+The first client that looks for a group's coordinator has ``__consumer_offsets`` made, and waits for it.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from distributedlog.broker.pending import Pending
+from distributedlog.wire import ErrorCode
+from distributedlog.wire.k10_find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+if TYPE_CHECKING:
+    from distributedlog.broker.broker import Broker
+    from distributedlog.broker.context import RequestContext
+
+GROUP: Final = 0
+TRANSACTION: Final = 1
+MANY_KEYS_VERSION: Final = 4
+
+_NO_NODE: Final = -1
+
+
+def handle(broker: "Broker", context: "RequestContext", request: FindCoordinatorRequest) -> Any:
+    if request.key_type != GROUP:
+        # Transactions have no coordinator yet; of share groups we know nothing.
+        is_transaction = request.key_type == TRANSACTION
+        return _response(
+            broker,
+            context,
+            request,
+            ErrorCode.COORDINATOR_NOT_AVAILABLE if is_transaction else ErrorCode.INVALID_REQUEST,
+        )
+    pending = Pending()
+    broker.groups.prepare(lambda error: pending.complete(_response(broker, context, request, error)))
+    return pending
+
+
+def _response(
+    broker: "Broker", context: "RequestContext", request: FindCoordinatorRequest, error: ErrorCode
+) -> FindCoordinatorResponse:
+    advertised = broker.advertised_to(context.client)
+    if advertised is None and error is ErrorCode.NONE:
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    found = Coordinator("", _NO_NODE, "", _NO_NODE, error, error.message)
+    if advertised is not None and error is ErrorCode.NONE:
+        _, host, port = advertised
+        found = Coordinator("", broker.node_id, host, port, error, None)
+    if context.version < MANY_KEYS_VERSION:
+        return FindCoordinatorResponse(
+            0, found.error_code, found.error_message, found.node_id, found.host, found.port
+        )
+    return FindCoordinatorResponse(
+        coordinators=[
+            Coordinator(key, found.node_id, found.host, found.port, found.error_code, found.error_message)
+            for key in request.coordinator_keys
+        ]
+    )
