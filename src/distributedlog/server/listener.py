@@ -65,6 +65,7 @@ class Listener:
         self._shared = shared
         self.config = shared.get_config()
         self.in_flight_max = self.config.max_in_flight_requests
+        self._sockets: list[socket.socket] = []
         self._servers: list[Server] = []
         self._idle_timer: TimerHandle | None = None
         self._on_empty: Callable[[], None] | None = None
@@ -144,6 +145,8 @@ class Listener:
             self._idle_timer.cancel()
         for server in self._servers:
             server.close()
+        for bound in self._sockets:
+            bound.close()
 
     async def drain(self, seconds_max: float) -> None:
         """Answer what was asked, then close every connection; after so long, without answers."""

@@ -39,10 +39,11 @@ class StopSignals:
         self._on_first = callback
 
     def _received(self, number: int, _frame: Any) -> None:
-        if self._on_first is None:
-            os._exit(128 + number)
         callback, self._on_first = self._on_first, None
-        callback()
+        if callback is None:
+            os._exit(128 + number)
+        else:
+            callback()
 
 
 def run_node(settings: NodeSettings, stdout: TextIO | None = None) -> int:
