@@ -23,6 +23,8 @@ from distributedlog.broker.fetch_purgatory import FetchPurgatory
 from distributedlog.broker.fetch_sessions import FetchSessions
 from distributedlog.broker.handlers import k00_produce, k01_fetch
 from distributedlog.broker.partitions import PartitionTable
+from distributedlog.broker.quotas import Quotas
+from distributedlog.cluster.image import EMPTY_IMAGE
 from distributedlog.log import FlushPolicy, LogConfig, LogDirectory
 from distributedlog.records import encode_batch
 from distributedlog.wire import decode_request, encode_request, encode_response, encode_response_pieces
@@ -80,13 +82,16 @@ def broker_at(path: Path, partitions: int = 1):
     for index in range(partitions):
         table.open(TOPIC, index, TOPIC_ID, LogConfig(), FlushPolicy("os"))
     try:
-        yield SimpleNamespace(
+        broker = SimpleNamespace(
             config=BrokerConfig(),
+            image=EMPTY_IMAGE,
             scheduler=scheduler,
             partitions=table,
             fetch_sessions=FetchSessions(1000, random.Random(1)),
             waiting_fetches=FetchPurgatory(scheduler),
         )
+        broker.quotas = Quotas(broker)
+        yield broker
     finally:
         directory.abandon()
 

@@ -12,6 +12,7 @@ from distributedlog.broker.fetch_sessions import FetchSessions
 from distributedlog.broker.partitions import PartitionTable
 from distributedlog.broker.pending import Pending
 from distributedlog.broker.producer_ids import ProducerIds
+from distributedlog.broker.quotas import Quotas
 from distributedlog.log import FlushPolicy, LogConfig, LogDirectory
 from distributedlog.log.files import REAL_FILES
 from distributedlog.records import encode_batch, iterate_records
@@ -31,7 +32,8 @@ class Stage:
         self.partitions = PartitionTable(self.directory, self.scheduler)
         self.fetch_sessions = FetchSessions(slots, random.Random(1))
         self.waiting_fetches = FetchPurgatory(self.scheduler)
-        self.image = SimpleNamespace(next_producer_id=0)
+        self.image = SimpleNamespace(next_producer_id=0, client_quotas={})
+        self.quotas = Quotas(self)
         self.metadata_records = []
         self.metadata_error = None
         self.producer_ids = ProducerIds(self)

@@ -537,3 +537,12 @@ def test_other_replicas_may_be_demanded_at_run_time(stage):
         "orders", replace(partition.log.config, max_message_bytes=100), partition.flush_policy
     )
     refused(stage, batch_of(bytes(200)), ErrorCode.MESSAGE_TOO_LARGE)
+
+
+def test_who_is_above_the_quota_is_told_to_wait_and_is_served_all_the_same(stage):
+    partition = stage.add()
+    stage.image.client_quotas = {(("client-id", "test"),): {"producer_byte_rate": 100.0}}
+    response = call(stage, k00_produce, 0, NEWEST, request_of(batch_of(bytes(5000))))
+    assert response.throttle_time_ms > 0
+    assert response.responses[0].partition_responses[0].error_code == 0
+    assert stored(partition) == [bytes(5000)]

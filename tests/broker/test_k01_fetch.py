@@ -619,3 +619,43 @@ def test_versions_before_sessions_have_none(stage):
     response = call(stage, k01_fetch, 1, 6, request_of(topic_of(partition_at(0)), session=(0, -1)))
     assert response.session_id == 0
     assert len(stage.fetch_sessions) == 0
+
+
+# -- quotas -------------------------------------------------------------------------------------------------
+
+
+def test_who_is_above_the_quota_waits_and_then_gets_his_records(stage):
+    stage.image.client_quotas = {(("client-id", "test"),): {"consumer_byte_rate": 1000.0}}
+    partition = stage.add()
+    for _ in range(4):
+        append(partition, bytes(5000))
+    first = fetch(stage, topic_of(partition_at(0, max_bytes=6000)), wait_ms=500)
+    assert (first.throttle_time_ms, len(values_of(row_of(first).records))) == (0, 1)
+    throttled = fetch(stage, topic_of(partition_at(1, max_bytes=6000)), session=(0, NEW_SESSION))
+    assert throttled.throttle_time_ms > 0
+    assert (throttled.responses, throttled.session_id, throttled.error_code) == ([], 0, 0)
+    stage.scheduler.advance(throttled.throttle_time_ms + 10_000)
+    later = fetch(stage, topic_of(partition_at(1, max_bytes=6000)))
+    assert (later.throttle_time_ms, len(values_of(row_of(later).records))) == (0, 1)
+
+
+def test_no_response_is_larger_than_a_quota_allows_at_all(stage):
+    stage.image.client_quotas = {(("client-id", "test"),): {"consumer_byte_rate": 100.0}}
+    partition = stage.add()
+    for _ in range(10):
+        append(partition, bytes(300))
+    response = fetch(stage, topic_of(partition_at(0)))
+    assert response.throttle_time_ms == 0
+    assert 0 < len(row_of(response).records) <= 1000
+
+
+def test_a_throttled_session_goes_on(stage):
+    partition = stage.add()
+    session_id = open_session(stage, topic_of(partition_at(0))).session_id
+    append(partition, bytes(5000))
+    stage.image.client_quotas = {(("client-id", "test"),): {"consumer_byte_rate": 100.0}}
+    throttled = fetch(stage, session=(session_id, 1))
+    assert throttled.throttle_time_ms > 0
+    assert (throttled.session_id, throttled.error_code, throttled.responses) == (session_id, 0, [])
+    stage.image.client_quotas = {}
+    assert values_of(row_of(fetch(stage, session=(session_id, 2))).records) == [bytes(5000)]

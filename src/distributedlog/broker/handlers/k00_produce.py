@@ -84,6 +84,7 @@ class _Produce:
         "_now_ms",
         "_open_rows",
         "_pending",
+        "_size",
         "_timeout_ms",
         "_version",
         "response",
@@ -98,6 +99,7 @@ class _Produce:
         self._is_named_by_id = context.version >= TOPIC_ID_VERSION_MIN
         self._now_ms = context.received_ms
         self._open_rows = 0
+        self._size = 0
         self._pending: Pending | None = None
         self.response = ProduceResponse([], 0, [])
 
@@ -115,6 +117,8 @@ class _Produce:
             topic_id = topic.topic_id if self._is_named_by_id else None
             row.error_code = int(partitions.why_missing(topic.name, topic_id, data.index))
             return
+        if records is not None:
+            self._size += len(records)
         refusal = self._refusal(partition, records)
         if refusal is not None:
             row.error_code, row.error_message = int(refusal[0]), refusal[1]
@@ -219,6 +223,7 @@ class _Produce:
             self._pending.complete(self._answer())
 
     def _answer(self) -> Any:
+        self.response.throttle_time_ms = self._broker.quotas.record_produce(self._context, self._size)
         if self._acks != ACKS_NONE:
             return self.response
         failed = any(row.error_code for topic in self.response.responses for row in topic.partition_responses)

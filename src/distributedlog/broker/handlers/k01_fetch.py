@@ -1,4 +1,8 @@
-"""Fetch: what partitions hold from an offset on, now or when there is enough of it."""
+"""Fetch: what partitions hold from an offset on, now or when there is enough of it.
+
+Who is above his quota gets an empty response at once and the time to wait: his records come when that is
+over, and a new session with them.
+"""
 
 from typing import TYPE_CHECKING, Final
 
@@ -21,9 +25,21 @@ def handle(broker: "Broker", context: "RequestContext", request: FetchRequest) -
     )
     is_follower = replica_id >= 0
     session = broker.fetch_sessions.begin(request, version, context.received_ms, is_follower=is_follower)
+    quotas = broker.quotas
+
+    def answer(reading: Reading) -> FetchResponse:
+        throttle_ms = 0 if is_follower else quotas.record_fetch(context, reading.size)
+        if throttle_ms > 0:
+            quotas.unrecord_fetch(context, reading.size)
+            return session.respond_throttled(throttle_ms)
+        return session.respond(reading.results, broker.scheduler.now_ms())
+
     if not session.targets:
         return session.respond([], context.received_ms)
     max_bytes = min(request.max_bytes, broker.config.fetch_max_bytes)
+    quota_bytes_max = quotas.fetch_bytes_max(context)
+    if quota_bytes_max is not None:
+        max_bytes = min(max_bytes, quota_bytes_max)
     plan = FetchPlan(
         broker.partitions,
         session.targets,
@@ -36,9 +52,5 @@ def handle(broker: "Broker", context: "RequestContext", request: FetchRequest) -
     )
     reading = plan.read()
     if plan.max_wait_ms <= 0 or reading.is_final or reading.size >= plan.min_bytes:
-        return session.respond(reading.results, context.received_ms)
-
-    def answer(later: Reading) -> FetchResponse:
-        return session.respond(later.results, broker.scheduler.now_ms())
-
+        return answer(reading)
     return broker.waiting_fetches.wait(plan, reading, answer)
