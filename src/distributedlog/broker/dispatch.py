@@ -28,6 +28,10 @@ def dispatch(broker: "Broker", context: RequestContext, request: Any) -> Any:
     responses tell of an unknown error; where they cannot, the connection is to be closed."""
     handler = _handlers.get(context.api_key) or handler_of(context.api_key)
     try:
+        if broker.image.client_quotas:
+            from distributedlog.broker.throttling import throttled  # noqa: PLC0415  (few have quotas)
+
+            return throttled(broker, context, request, handler)
         return handler(broker, context, request)
     except Exception:
         logger.exception(
