@@ -8,6 +8,19 @@ import os
 
 from hypothesis import Phase, settings
 
+from distributedlog.log import Files
+
+
+class UnsyncedFiles(Files):
+    """Nothing is pushed to the disk: these tests are about what the log says, tests/log/crash about what
+    a loss of power leaves of it. Tests that use it have it in their names."""
+
+    def fsync(self, fd):
+        pass
+
+    def fsync_directory(self, path):
+        pass
+
 
 def model_settings(examples, steps):
     phases = [Phase.explicit, Phase.reuse, Phase.generate]

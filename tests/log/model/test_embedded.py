@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.log.model.examples import model_settings
+from tests.log.model.examples import UnsyncedFiles, model_settings
 
 from distributedlog.log import Entry, Log, LogReader, embedded
 from distributedlog.log.errors import InvalidRecord, OffsetOutOfRange
@@ -89,7 +89,12 @@ class LogMachine(RuleBasedStateMachine):
 
     def open(self, flush, codec):
         self.log = Log(
-            self.directory, flush=flush, flush_interval_ms=60_000, compression=codec, config=self.config
+            self.directory,
+            flush=flush,
+            flush_interval_ms=60_000,
+            compression=codec,
+            config=self.config,
+            files=UnsyncedFiles(),
         )
 
     def teardown(self):
@@ -323,5 +328,5 @@ def _milliseconds(timestamp):
     return timestamp if isinstance(timestamp, int) else round(timestamp.timestamp() * 1000)
 
 
-TestLog = LogMachine.TestCase
-TestLog.settings = model_settings(60, 30)
+TestLogWithoutFsync = LogMachine.TestCase
+TestLogWithoutFsync.settings = model_settings(80, 30)

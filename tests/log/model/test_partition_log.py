@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.log.model.examples import model_settings
+from tests.log.model.examples import UnsyncedFiles, model_settings
 from tests.log.model.partition_model import SEQUENCES, ModelBatch, ModelProducer, PartitionModel
 
 from distributedlog.log import (
-    REAL_FILES,
     AppendOrigin,
     LogConfig,
     open_partition_log,
@@ -106,7 +105,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
 
     def open(self, *, was_clean, recovery_point, log_start_offset):
         self.log, self.report = open_partition_log(
-            REAL_FILES,
+            UnsyncedFiles(),
             self.directory,
             self.config,
             was_clean=was_clean,
@@ -692,5 +691,5 @@ class PartitionLogMachine(RuleBasedStateMachine):
                 assert self.log.leader_epochs.epoch_for_offset(batch.base_offset) == batch.leader_epoch
 
 
-TestPartitionLog = PartitionLogMachine.TestCase
-TestPartitionLog.settings = model_settings(150, 40)
+TestPartitionLogWithoutFsync = PartitionLogMachine.TestCase
+TestPartitionLogWithoutFsync.settings = model_settings(150, 40)
