@@ -4,8 +4,8 @@ A listener on `localhost` listens on the IPv4 and on the IPv6 loopback, because 
 to either. A listener on all addresses advertises to each client the address by which that client came.
 """
 
-import ipaddress
 import re
+import socket
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,8 +56,8 @@ def parse_address(key: str, text: str) -> Address:
     host = match["host"] if match["address"] is None else match["address"]
     if match["address"] is not None:
         try:
-            ipaddress.IPv6Address(host.partition("%")[0])
-        except ValueError:
+            socket.inet_pton(socket.AF_INET6, host.partition("%")[0])
+        except OSError:
             raise _refusal(key, text, f"{host} is no IPv6 address") from None
     name = (match["name"] or DEFAULT_NAME).upper()
     if name in _OTHER_PROTOCOLS:

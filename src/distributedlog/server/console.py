@@ -1,6 +1,5 @@
 """Log lines on standard error: for people on a terminal, JSON objects for everything else."""
 
-import json
 import logging
 import sys
 import time
@@ -25,6 +24,8 @@ class JsonFormatter(logging.Formatter):
     """One object a line: time, level, logger, message, and the traceback of an exception."""
 
     def format(self, record: logging.LogRecord) -> str:
+        import json  # noqa: PLC0415  (not needed before the first line)
+
         seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         entry = {
             "time": f"{seconds}.{record.msecs:03.0f}Z",

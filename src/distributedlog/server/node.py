@@ -6,7 +6,7 @@ await node.close()                    # drains, flushes, marks the directory cle
 """
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from distributedlog.broker.broker import Broker
 from distributedlog.broker.config import BrokerConfig
@@ -19,10 +19,12 @@ from distributedlog.server.asyncio_scheduler import AsyncioScheduler
 from distributedlog.server.files_limit import raise_open_files_limit
 from distributedlog.server.listener import Listener, SharedAmongListeners
 from distributedlog.server.measured_files import MeasuredFiles
-from distributedlog.server.monitoring import Monitoring
 from distributedlog.server.request_metrics import RequestMetrics
 from distributedlog.server.settings import NodeSettings
 from distributedlog.server.sockets import address_of_this_machine
+
+if TYPE_CHECKING:
+    from distributedlog.server.monitoring import Monitoring
 
 #: For so long a node that stops waits for requests, and then for threads, that are at work.
 DRAIN_SECONDS_MAX: Final = 5.0
@@ -71,6 +73,8 @@ class Node:
             self._listeners.append(listener)
             listener.bind()
         if settings.metrics_listener is not None:
+            from distributedlog.server.monitoring import Monitoring  # noqa: PLC0415  (most nodes have none)
+
             self._monitoring = Monitoring(settings.metrics_listener, self._loop, self.metrics)
             self._monitoring.bind()
         files = MeasuredFiles(self.metrics.fsync.observe)

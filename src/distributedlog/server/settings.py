@@ -6,7 +6,6 @@ and `metrics` are short names for the three that everyone needs. Whatever is unk
 `SettingsError`, which names the place, the key and the nearest key there is.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,6 +157,8 @@ def known_names() -> list[str]:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """A hint to append to an error: the name that was probably meant."""
+    import difflib  # noqa: PLC0415  (nobody waits for an error)
+
     close = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
