@@ -136,10 +136,15 @@ class Driver:
         self.coordinator = self.replayed()
         self._act(self.coordinator.loaded(self.now_ms))
 
-    def replayed(self) -> GroupCoordinator:
-        """A coordinator that knows the log and nothing else."""
+    def replayed(self, compacted_to: int = 0, *, keep_tombstones: bool = True) -> GroupCoordinator:
+        """A coordinator that knows the log and nothing else; its head may have been compacted."""
         fresh = self._new_coordinator()
+        last = {entry[0]: offset for offset, entry in enumerate(self.log[:compacted_to])}
         for offset, entry in enumerate(self.log):
+            if offset < compacted_to and (
+                last[entry[0]] != offset or (entry[1] is None and not keep_tombstones)
+            ):
+                continue
             if len(entry) == 2:
                 fresh.replay_end_transaction(*entry)
             else:
@@ -147,9 +152,19 @@ class Driver:
                 fresh.replay(key, value, offset, producer_id)
         return fresh
 
+    def assert_compactable(self, compacted_to: int) -> None:
+        """The log tells the same when the cleaner has been there. Not for logs with transactions."""
+        for keep_tombstones in (True, False):
+            compacted = self.replayed(compacted_to, keep_tombstones=keep_tombstones)
+            assert hard_state(compacted) == hard_state(self.coordinator)
+
     def assert_replayable(self) -> None:
         """The log tells all of the hard state."""
         assert hard_state(self.replayed()) == hard_state(self.coordinator)
+
+    def unanswered(self) -> list[Any]:
+        """The tokens of requests that still wait."""
+        return [token for token in self._asked if token not in self.replies]
 
     @property
     def groups(self) -> dict[str, Any]:

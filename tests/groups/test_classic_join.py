@@ -221,3 +221,40 @@ def test_an_empty_group_survives_and_counts_on():
     token = b.enter()
     d.advance(DELAY)
     assert b.take(token).generation_id == 3
+
+
+def test_who_comes_late_to_a_rebalance_that_nobody_joined_does_not_wait_for_ever():
+    d = driver()
+    a = ClassicClient(d, "a", instance_id="i")
+    b = ClassicClient(d, "b", instance_id="j")
+    c = ClassicClient(d, "c")
+    stable_group(d, a, b, c)
+    c.leave()
+    for _ in range(8):
+        d.advance(5_000)
+        assert (a.heartbeat(), b.heartbeat()) == (ErrorCode.REBALANCE_IN_PROGRESS,) * 2
+    token = b.join()
+    for _ in range(6):
+        d.advance(5_000)
+        a.heartbeat()
+    assert d.reply(token).generation_id == 2
+
+
+def test_a_member_that_is_never_heard_of_again_after_a_restart_is_out():
+    d = driver()
+    stable_group(d, ClassicClient(d, "a"), ClassicClient(d, "b"))
+    d.restart()
+    d.advance(9_999)
+    assert len(d.groups["g"].members) == 2
+    d.advance(1)
+    assert state_of(d) == "Empty"
+
+
+def test_a_group_that_somebody_is_about_to_join_is_not_cleaned_up():
+    d = driver(offsets_retention_check_interval_ms=4_000)
+    a = ClassicClient(d, "a")
+    a.take(a.join())
+    d.advance(8_000)
+    token = a.join()
+    d.advance(DELAY)
+    assert a.take(token).error_code == NONE

@@ -116,3 +116,27 @@ def test_if_the_new_id_cannot_be_written_the_old_one_stays():
     assert d.reply(twin.join()).error_code == ErrorCode.NOT_COORDINATOR
     assert b.heartbeat() is NONE
     d.assert_replayable()
+
+
+def test_a_static_member_that_came_back_is_watched():
+    d = driver()
+    a = ClassicClient(d, "a", instance_id="i")
+    stable_group(d, a)
+    a.member_id = ""
+    a.take(a.join())
+    d.advance(9_999)
+    assert list(d.groups["g"].members) == [a.member_id]
+    d.advance(1)
+    assert d.groups["g"].is_empty
+
+
+def test_a_static_member_that_came_back_has_all_of_its_protocols_still():
+    d = driver()
+    a = ClassicClient(d, "a", protocols=("range", "sticky"))
+    b = ClassicClient(d, "b", instance_id="i", protocols=("range", "sticky"))
+    stable_group(d, a, b)
+    b.member_id = ""
+    b.take(b.join())
+    c = ClassicClient(d, "c", protocols=("sticky",))
+    tokens = [c.enter(), a.join(), b.join()]
+    assert {d.reply(token).protocol_name for token in tokens} == {"sticky"}

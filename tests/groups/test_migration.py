@@ -115,6 +115,20 @@ def test_a_failed_upgrade_leaves_the_classic_group_as_it_was():
     assert d.groups["g"].is_empty, "sessions are still watched"
 
 
+def test_a_failed_upgrade_in_the_middle_of_a_rebalance_does_not_leave_it_without_an_end():
+    d = driver()
+    a = ClassicClient(d, "a", session_ms=600_000)
+    b = ClassicClient(d, "b", session_ms=600_000)
+    stable_group(d, a, b)
+    waiting = a.join()
+    d.append_errors = [ErrorCode.KAFKA_STORAGE_ERROR]
+    ConsumerClient(d, "c").beat()
+    assert d.reply(waiting).error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    again = a.join()
+    d.advance(30_000)
+    assert d.reply(again).generation_id == 2
+
+
 @pytest.mark.parametrize("policy", [MigrationPolicy.DISABLED, MigrationPolicy.DOWNGRADE])
 def test_policies_that_forbid_the_upgrade(policy):
     d = driver(policy)

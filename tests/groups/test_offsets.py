@@ -186,6 +186,15 @@ def test_offset_delete_spares_what_the_group_reads():
     d.assert_replayable()
 
 
+def test_after_a_restart_it_is_known_what_a_classic_group_reads():
+    d = driver()
+    a = ClassicClient(d, "a", topics=("t",))
+    stable_group(d, a)
+    a.commit("t", 0, 1)
+    d.restart()
+    assert delete(d, "t", 0).topics[0].partitions[0].error_code == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+
+
 def test_offset_delete_errors():
     d = driver()
     assert delete(d, "t", 0).error_code == ErrorCode.GROUP_ID_NOT_FOUND
