@@ -38,12 +38,14 @@ class BrokerStage:
         self.files = files
         self.scheduler = FakeScheduler(chance=chance)
         self.broker = None
+        self.starts = 0
         self.start()
 
     def start(self):
         self.directory = LogDirectory(self.path, files=self.files, clock_ms=self.scheduler.now_ms)
         config = BrokerConfig.from_kafka(self.configs)
-        self.broker = Broker(config, self.scheduler, self.directory, chance=random.Random(7))
+        self.starts += 1
+        self.broker = Broker(config, self.scheduler, self.directory, chance=random.Random(self.starts))
         self.broker.advertised = [("PLAINTEXT", "broker.test", 9092)]
         self.broker.start()
         self.scheduler.run()

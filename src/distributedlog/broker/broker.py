@@ -7,27 +7,23 @@ runs in the scheduler's one thread. `dispatch` (broker/dispatch.py) is the way i
 import logging
 import random
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from distributedlog.broker.config import BrokerConfig
 from distributedlog.broker.context import Client
 from distributedlog.broker.controller import Controller
 from distributedlog.broker.fetch_purgatory import FetchPurgatory
 from distributedlog.broker.fetch_sessions import FetchSessions
+from distributedlog.broker.group_runtime import GroupRuntime
 from distributedlog.broker.log_upkeep import LogUpkeep
 from distributedlog.broker.metadata_log import MetadataLog
 from distributedlog.broker.partitions import PartitionTable
 from distributedlog.broker.producer_ids import ProducerIds
+from distributedlog.broker.quotas import Quotas
 from distributedlog.broker.scheduler import Scheduler
 from distributedlog.broker.topic_logs import TopicLogs
 from distributedlog.cluster.image import EMPTY_IMAGE, ClusterImage
 from distributedlog.log import LogDirectory
 from distributedlog.wire.values.metadata_records import MetadataRecord
-
-if TYPE_CHECKING:
-    from distributedlog.broker.group_runtime import GroupRuntime
-    from distributedlog.broker.quotas import Quotas
 
 #: (listener's name, host, port), as clients are told to connect.
 Advertised = tuple[str, str, int]
@@ -41,9 +37,6 @@ class Broker:
 
     ``chance`` gives topic ids and the like; a seeded one makes a simulation repeatable.
     """
-
-    groups: "GroupRuntime"
-    quotas: "Quotas"
 
     def __init__(
         self,
@@ -73,12 +66,8 @@ class Broker:
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, self.chance)
         self.waiting_fetches = FetchPurgatory(scheduler)
         self.producer_ids = ProducerIds(self)
-        with suppress(ModuleNotFoundError):  # until they are there
-            from distributedlog.broker.group_runtime import GroupRuntime  # noqa: PLC0415
-            from distributedlog.broker.quotas import Quotas  # noqa: PLC0415
-
-            self.quotas = Quotas(self)
-            self.groups = GroupRuntime(self)
+        self.quotas = Quotas(self)
+        self.groups = GroupRuntime(self)
         self.upkeep = LogUpkeep(self)
         self.is_running = False
 
@@ -89,8 +78,7 @@ class Broker:
         self.controller.bootstrap()
         if image.topics_by_id or self.metadata_log.removed_topic_ids:
             self.topic_logs.clear_strays(self.metadata_log.removed_topic_ids)
-        if hasattr(self, "groups"):
-            self.groups.start()
+        self.groups.start()
         self.upkeep.start()
         self.is_running = True
 
@@ -99,8 +87,7 @@ class Broker:
         self.is_running = False
         self.upkeep.stop()
         self.waiting_fetches.close()
-        if hasattr(self, "groups"):
-            self.groups.close()
+        self.groups.close()
         self.partitions.close()
         self.controller.close()
         self.directory.close()
