@@ -10,24 +10,45 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Final
 
+#: Each is a module of this room with a function `add_parser`, in the order in which help shows them.
+COMMANDS: Final = (
+    "start",
+    "topic",
+    "produce",
+    "consume",
+    "group",
+    "config",
+    "cluster",
+    "log",
+    "demo",
+    "completion",
+)
 EXIT_FAILED: Final = 1
 EXIT_INTERRUPTED: Final = 130
 
 
-def build_parser() -> argparse.ArgumentParser:
-    from distributedlog.cli import demo, log, start
-
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands; or of one, when it is known which will be needed."""
     parser = argparse.ArgumentParser(
         prog="dlog", description="A Kafka-compatible streaming platform in Python.", allow_abbrev=False
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    start.add_parser(commands)
-    demo.add_parser(commands)
-    log.add_parser(commands)
+    for name in (command,) if command in COMMANDS else COMMANDS:
+        import_module(f"distributedlog.cli.{name}").add_parser(commands)
     return parser
+
+
+def may_take(chosen: argparse.Namespace, unknown: Sequence[str]) -> bool:
+    """Whether these are names behind an option, as in ``dlog topic delete one --if-exists two``.
+
+    argparse takes a list of names only where it stands in one piece. A command whose list may be
+    continued says so by its default `more`.
+    """
+    return hasattr(chosen, "more") and not any(word.startswith("-") and word != "-" for word in unknown)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,9 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    parser = build_parser()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = build_parser(arguments[0] if arguments else None)
     chosen, unknown = parser.parse_known_args(arguments)
-    if unknown:  # said by the subcommand, which then shows its own usage
+    if may_take(chosen, unknown):
+        getattr(chosen, chosen.more).extend(unknown)
+    elif unknown:  # said by the subcommand, which then shows its own usage
         getattr(chosen, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     if chosen.version:
         from importlib.metadata import version

@@ -63,7 +63,7 @@ class BrokerError(ClientError):
         if is_retriable is None:
             is_retriable = known is not None and known.retriable
         self.is_retriable = is_retriable
-        super().__init__(f"{what}: {self.message} ({self.name})")
+        super().__init__(f"{what}: {self.message.rstrip('. ')} ({self.name})")
 
 
 def known_error(code: int) -> ErrorCode | None:

@@ -17,10 +17,10 @@ def api_of_request(request: object) -> Api:
 class BrokerVersions:
     """What one broker serves, as its ApiVersions response says."""
 
-    __slots__ = ("_ranges",)
+    __slots__ = ("ranges",)
 
     def __init__(self, ranges: Mapping[int, tuple[int, int]]) -> None:
-        self._ranges = dict(ranges)
+        self.ranges = dict(ranges)
 
     @classmethod
     def from_response(cls, response: ApiVersionsResponse) -> "BrokerVersions":
@@ -34,7 +34,7 @@ class BrokerVersions:
         """The highest version that both know, not above `version_max`."""
         version = self._common(api, version_max)
         if version is None:
-            offered = self._ranges.get(api.key)
+            offered = self.ranges.get(api.key)
             known = f"this client speaks versions {api.first} to {api.last}"
             if offered is None:
                 raise UnsupportedByBroker(f"the broker does not serve {api.name} (API key {api.key})")
@@ -44,7 +44,7 @@ class BrokerVersions:
         return version
 
     def _common(self, api: Api, version_max: int | None) -> int | None:
-        offered = self._ranges.get(api.key)
+        offered = self.ranges.get(api.key)
         if offered is None:
             return None
         highest = min(offered[1], api.last if version_max is None else min(api.last, version_max))

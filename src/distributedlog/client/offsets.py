@@ -30,15 +30,19 @@ class OffsetAndTimestamp:
 
 
 async def list_offsets(
-    client: ClusterClient, moments: Mapping[TopicPartition, int]
+    client: ClusterClient, moments: Mapping[TopicPartition, int], *, is_read_committed: bool = False
 ) -> dict[TopicPartition, OffsetAndTimestamp]:
-    """The first offset at or after each partition's moment, or of `EARLIEST`, `LATEST`, `MAX_TIMESTAMP`."""
+    """The first offset at or after each partition's moment, or of `EARLIEST`, `LATEST`, `MAX_TIMESTAMP`.
+
+    For readers of committed data the latest offset lies before the first open transaction.
+    """
     found: dict[TopicPartition, OffsetAndTimestamp] = {}
 
     async def attempt() -> None:
         missing = [partition for partition in moments if partition not in found]
         for leader, partitions in (await client.by_leader(missing)).items():
-            response: ListOffsetsResponse = await client.ask_node(leader, _request(partitions, moments))
+            request = _request(partitions, moments, is_read_committed)
+            response: ListOffsetsResponse = await client.ask_node(leader, request)
             for topic in response.topics:
                 for result in topic.partitions:
                     partition = TopicPartition(topic.name, result.partition_index)
@@ -50,19 +54,25 @@ async def list_offsets(
 
 
 async def list_offsets_at(
-    client: ClusterClient, partitions: Iterable[TopicPartition], moment: int
+    client: ClusterClient,
+    partitions: Iterable[TopicPartition],
+    moment: int,
+    *,
+    is_read_committed: bool = False,
 ) -> dict[TopicPartition, int]:
     """The offsets of one moment; the end of a partition where nothing is as late."""
     wanted = list(partitions)
-    found = await list_offsets(client, dict.fromkeys(wanted, moment))
+    found = await list_offsets(client, dict.fromkeys(wanted, moment), is_read_committed=is_read_committed)
     beyond = [partition for partition in wanted if found[partition].offset == NO_OFFSET]
     ends = await list_offsets(client, dict.fromkeys(beyond, LATEST)) if beyond else {}
     return {partition: (ends.get(partition) or found[partition]).offset for partition in wanted}
 
 
-def _request(partitions: list[TopicPartition], moments: Mapping[TopicPartition, int]) -> ListOffsetsRequest:
+def _request(
+    partitions: list[TopicPartition], moments: Mapping[TopicPartition, int], is_read_committed: bool
+) -> ListOffsetsRequest:
     topics: dict[str, ListOffsetsTopic] = {}
     for partition in partitions:
         topic = topics.setdefault(partition.topic, ListOffsetsTopic(partition.topic))
         topic.partitions.append(ListOffsetsPartition(partition.partition, timestamp=moments[partition]))
-    return ListOffsetsRequest(NO_REPLICA, topics=list(topics.values()))
+    return ListOffsetsRequest(NO_REPLICA, int(is_read_committed), list(topics.values()))

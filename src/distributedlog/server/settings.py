@@ -23,10 +23,19 @@ from distributedlog.server.addresses import (
 
 DEFAULT_FILE: Final = "dlog.toml"
 ENVIRONMENT_PREFIX: Final = "DLOG_"
-#: Names of the same prefix that are no settings: the project's own test suite is steered by them.
+#: Names of the same prefix that are no settings of a node: the commands that talk to a cluster read the first,
+#: the project's own test suite is steered by the others.
 _NOT_SETTINGS: Final = frozenset(
     f"DLOG_{name}"
-    for name in ("CRASH_CASES", "EXAMPLES", "FUZZ_CASES", "MODEL_EXAMPLES", "MODEL_SHRINK", "SEED")
+    for name in (
+        "BOOTSTRAP",
+        "CRASH_CASES",
+        "EXAMPLES",
+        "FUZZ_CASES",
+        "MODEL_EXAMPLES",
+        "MODEL_SHRINK",
+        "SEED",
+    )
 )
 SHORT_NAMES: Final[Mapping[str, str]] = {
     "data": "log.dir",
