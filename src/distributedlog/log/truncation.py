@@ -1,5 +1,6 @@
 """Cutting a log at its new end: what a replica does that has followed the wrong leader [io]."""
 
+from distributedlog.log.offset_journal import OffsetKind
 from distributedlog.log.partition_log import PartitionLog
 from distributedlog.log.replay import replay_producers
 from distributedlog.log.segment import Segment
@@ -14,7 +15,7 @@ def truncate_to(log: PartitionLog, offset: int, now_ms: int) -> bool:
     """
     if offset >= log.log_end_offset:
         return False
-    if offset <= log.segments[0].base_offset:
+    if offset < log.segments[0].base_offset:
         truncate_fully_and_start_at(log, max(offset, 0), now_ms)
         return True
     keeper = log.segments.floor(offset)
@@ -66,7 +67,7 @@ def truncate_fully_and_start_at(log: PartitionLog, offset: int, now_ms: int) -> 
     log.segments.replace(old, [])
     log.writer.begin(offset, now_ms)
     log.sync_cut(log.writer.active)
-    log.log_start_offset = offset
+    _set_start(log, offset)
     _set_end(log, offset)
     log.recovery_point = log.high_watermark = offset
     log.leader_epochs.clear()
@@ -75,10 +76,17 @@ def truncate_fully_and_start_at(log: PartitionLog, offset: int, now_ms: int) -> 
     log.producer_states.truncate_fully_and_start_at(offset)
 
 
+def _set_start(log: PartitionLog, start_offset: int) -> None:
+    """A start that steps back must be known, or a restart would hide what is appended from here on."""
+    if start_offset < log.log_start_offset:
+        log.note_offset(OffsetKind.LOG_START_OFFSET, start_offset, True)
+    log.log_start_offset = start_offset
+
+
 def _set_end(log: PartitionLog, end_offset: int) -> None:
     log.cuts += 1
     log.log_end_offset = end_offset
     log.recovery_point = min(log.recovery_point, end_offset)
     log.high_watermark = min(log.high_watermark, end_offset)
-    log.log_start_offset = min(log.log_start_offset, end_offset)
+    _set_start(log, min(log.log_start_offset, end_offset))
     log.writer.directory_changed = True
