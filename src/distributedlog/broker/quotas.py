@@ -27,6 +27,8 @@ _DEFAULT: Final = None
 
 #: Rates that are kept at once; beyond it the one that was not touched for longest goes.
 RATES_MAX: Final = 10_000
+#: What a response can tell.
+THROTTLE_MS_MAX: Final = 2**31 - 1
 
 
 class QuotaKey(Enum):
@@ -165,6 +167,8 @@ class Quotas:
         excess = rate.per_second(now_ms) - quota.limit
         if excess <= 0:
             return 0
+        if excess >= quota.limit * THROTTLE_MS_MAX / rate.elapsed_ms(now_ms):
+            return THROTTLE_MS_MAX
         return round(excess / quota.limit * rate.elapsed_ms(now_ms))
 
     def _rate(self, key: QuotaKey, quota: Quota) -> Rate:
