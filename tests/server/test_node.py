@@ -172,6 +172,12 @@ def test_metrics_health_and_metadata(tmp_path):
         data = TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])
         await ask(client, PRODUCE, 9, ProduceRequest(acks=1, timeout_ms=30_000, topic_data=[data]))
 
+        partition = FetchPartition(0, fetch_offset=0, partition_max_bytes=1000)
+        by_name = FetchRequest(min_bytes=1, topics=[FetchTopic("t", partitions=[partition])])
+        await ask(client, FETCH, 11, by_name)
+        by_id = FetchTopic(topic_id=node.broker.image.topics_by_name["t"].topic_id, partitions=[partition])
+        await ask(client, FETCH, 13, FetchRequest(min_bytes=1, topics=[by_id]))
+
         status, page = await http_get(node.metrics_address, "/metrics")
         assert status == 200
         samples = dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
@@ -179,6 +185,7 @@ def test_metrics_health_and_metadata(tmp_path):
         assert samples['dlog_request_seconds_count{api="produce"}'] == "1"
         assert samples['dlog_log_end_offset{topic="t",partition="0"}'] == "3"
         assert samples['dlog_log_appended_bytes_total{topic="t",partition="0"}'] == str(len(batch))
+        assert samples['dlog_fetched_bytes_total{topic="t"}'] == str(2 * len(batch))
         assert samples["dlog_connections"] == "1"
         assert int(samples["dlog_fsync_seconds_count"]) >= 1
         assert int(samples["dlog_resident_memory_bytes"]) > 1_000_000

@@ -335,6 +335,7 @@ class Connection(BufferedProtocol):
             if api_key == FETCH:
                 pieces = encode_response_pieces(api_key, version, correlation_id, response)
                 metrics.bytes_sent += sum(map(len, pieces))
+                metrics.count_fetched(response)
                 self._outbox.send_pieces(pieces)
             else:
                 data = encode_response(api_key, version, correlation_id, response)

@@ -73,10 +73,14 @@ class Listener:
     def bind(self) -> Address:
         """Take the address. What it became: with port 0, the port that was free."""
         self._sockets = bind(self.address, self.config.socket_listen_backlog_size)
-        if self.config.socket_receive_buffer_bytes != -1:
-            # Before listening connections inherit it, so that the TCP window can follow.
-            for bound in self._sockets:
-                bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.config.socket_receive_buffer_bytes)
+        for bound in self._sockets:
+            # Connections inherit it. Set after they were accepted it would be too late for the TCP window.
+            for option, size in (
+                (socket.SO_RCVBUF, self.config.socket_receive_buffer_bytes),
+                (socket.SO_SNDBUF, self.config.socket_send_buffer_bytes),
+            ):
+                if size > 0:
+                    bound.setsockopt(socket.SOL_SOCKET, option, size)
         self.address = Address(self.address.name, self.address.host, self._sockets[0].getsockname()[1])
         return self.address
 

@@ -123,6 +123,25 @@ class NodePages:
             [(_place(each), each.appended_bytes) for each in partitions],
         )
 
+        page.counter(
+            "dlog_fetched_bytes_total",
+            "Bytes of batches sent to consumers.",
+            [({"topic": name}, size) for name, size in sorted(self._fetched_bytes().items())],
+        )
+
+    def _fetched_bytes(self) -> dict[str, int]:
+        """By topic name, for those that are there; newer clients fetch by id."""
+        by_name: dict[str, int] = {}
+        for topic, size in self._metrics.fetched_bytes.items():
+            if isinstance(topic, str):
+                name: str | None = topic
+            else:
+                image = self._broker.image.topics_by_id.get(topic)
+                name = None if image is None else image.name
+            if name is not None:
+                by_name[name] = by_name.get(name, 0) + size
+        return by_name
+
     def _add_groups(self, page: Page) -> None:
         page.gauge("dlog_group_lag", "Records between a committed offset and the log's end.", self._lags())
 
@@ -202,7 +221,11 @@ _LOG_GAUGES: "tuple[tuple[str, str, Callable[[Partition], float]], ...]" = (
     ("dlog_log_size_bytes", "Bytes of a partition's segments.", lambda each: each.log.size),
     ("dlog_log_segments", "Segments of a partition.", lambda each: len(each.log.segments)),
     ("dlog_log_start_offset", "The oldest offset kept.", lambda each: each.log.log_start_offset),
-    ("dlog_log_end_offset", "The offset of the next record.", lambda each: each.log.log_end_offset),
+    (
+        "dlog_log_end_offset",
+        "The next record's offset; its rate is that of records in.",
+        lambda each: each.log.log_end_offset,
+    ),
     ("dlog_high_watermark", "The first offset not yet shown.", lambda each: each.log.high_watermark),
 )
 

@@ -2,7 +2,10 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from distributedlog.wire.k01_fetch import FetchResponse
 
 #: Upper ends of the latency histogram's buckets.
 LATENCY_BOUNDS_MS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000)
@@ -37,8 +40,17 @@ class RequestMetrics:
         #: By API key.
         self.latency: defaultdict[int, Latency] = defaultdict(Latency)
         self.request_bytes: defaultdict[int, int] = defaultdict(int)
+        #: Bytes of batches sent to consumers, by the topic as the response calls it: its name or its id.
+        self.fetched_bytes: defaultdict[str | bytes, int] = defaultdict(int)
         self.event_loop_delay = Latency()
         self.fsync = Latency()
+
+    def count_fetched(self, response: "FetchResponse") -> None:
+        """A response goes to a consumer."""
+        for topic in response.responses:
+            size = sum([len(each.records) for each in topic.partitions if each.records is not None])
+            if size:
+                self.fetched_bytes[topic.topic or topic.topic_id] += size
 
     def observe(self, api_key: int, ns: int) -> None:
         """A request was answered."""

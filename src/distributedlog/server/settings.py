@@ -23,8 +23,8 @@ from distributedlog.server.addresses import (
 
 DEFAULT_FILE: Final = "dlog.toml"
 ENVIRONMENT_PREFIX: Final = "DLOG_"
-#: Names of the same prefix that are no settings of a node: the commands that talk to a cluster read the first,
-#: the project's own test suite is steered by the others.
+#: Names of the same prefix that are no settings of a node: the first is for the commands that talk to a
+#: cluster, by the others the project's own test suite is steered.
 _NOT_SETTINGS: Final = frozenset(
     f"DLOG_{name}"
     for name in (
