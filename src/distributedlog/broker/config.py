@@ -91,11 +91,11 @@ class BrokerConfig:
     # Connections and requests
     socket_request_max_bytes: int = _key("socket.request.max.bytes", _INT, 100 * 1024**2, at_least(1),
         "Largest request; whoever announces a larger one is disconnected.")
-    socket_listen_backlog_size: int = _key("socket.listen.backlog.size", _INT, 50, at_least(1),
-        "Connections that may wait to be accepted.")
-    socket_send_buffer_bytes: int = _key("socket.send.buffer.bytes", _INT, 100 * 1024, at_least(-1),
+    socket_listen_backlog_size: int = _key("socket.listen.backlog.size", _INT, 1024, at_least(1),
+        "Connections that may wait to be accepted; beyond it clients wait for seconds.")
+    socket_send_buffer_bytes: int = _key("socket.send.buffer.bytes", _INT, -1, at_least(-1),
         "Size of a socket's send buffer; -1 leaves it to the operating system.")
-    socket_receive_buffer_bytes: int = _key("socket.receive.buffer.bytes", _INT, 100 * 1024, at_least(-1),
+    socket_receive_buffer_bytes: int = _key("socket.receive.buffer.bytes", _INT, -1, at_least(-1),
         "Size of a socket's receive buffer; -1 leaves it to the operating system.")
     queued_max_request_bytes: int = _key("queued.max.request.bytes", _LONG, -1, at_least(-1),
         "Bytes of requests that all connections together may have in the broker; -1 sets no limit.")
