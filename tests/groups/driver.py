@@ -12,6 +12,7 @@ from distributedlog.groups import Context, GroupConfig, GroupCoordinator, Outcom
 from distributedlog.groups.classic_group import ClassicGroup
 from distributedlog.wire import api_of, encode_response
 from distributedlog.wire.error_codes import ErrorCode
+from distributedlog.wire.values import decode_offsets_key
 
 
 def api_key_of(request: Any) -> int:
@@ -151,6 +152,11 @@ class Driver:
                 key, value, producer_id = entry
                 fresh.replay(key, value, offset, producer_id)
         return fresh
+
+    def live_keys(self) -> list[Any]:
+        """The keys that a compacted log would hold for ever."""
+        last = {entry[0]: entry[1] for entry in self.log if len(entry) == 3}
+        return [decode_offsets_key(key) for key, value in last.items() if value is not None]
 
     def assert_compactable(self, compacted_to: int) -> None:
         """The log tells the same when the cleaner has been there. Not for logs with transactions."""

@@ -246,6 +246,17 @@ def test_the_topics_are_looked_at_again_after_a_restart():
     assert a.has() == set(range(5))
 
 
+def test_topics_are_not_looked_at_in_every_heartbeat():
+    d = driver()
+    a = ConsumerClient(d, "a")
+    settle(d, a)
+    assert not d.groups["g"].has_stale_metadata
+    d.change_topics(image(2, t=4, u=3))
+    assert not d.groups["g"].has_stale_metadata, "nobody reads u"
+    d.change_topics(image(3, t=5, u=3))
+    assert d.groups["g"].has_stale_metadata
+
+
 def test_a_member_goes_on_after_a_restart_without_a_rebalance():
     d = driver()
     a, b = ConsumerClient(d, "a"), ConsumerClient(d, "b")
@@ -312,6 +323,17 @@ def test_a_static_member_that_left_for_a_while_has_its_partitions_back():
     assert (reply.member_epoch, again.has(), d.groups["g"].epoch) == (epoch, had, settle_epoch)
     assert set(d.groups["g"].members) == {"a2", "b"}
     d.assert_replayable()
+
+
+def test_a_static_member_that_comes_back_with_other_topics_takes_nothing_to_its_old_id():
+    d = driver()
+    a, b = ConsumerClient(d, "a", instance_id="i"), ConsumerClient(d, "b")
+    settle(d, a, b)
+    a.leave(-2)
+    again = ConsumerClient(d, "a2", instance_id="i", topics=("u",))
+    settle(d, again, b)
+    assert (again.has("u"), again.has("t"), b.has("t")) == ({0, 1}, set(), {0, 1, 2, 3})
+    assert set(d.groups["g"].target) == {"a2", "b"}
 
 
 def test_a_static_member_that_stays_away_is_gone_with_its_session():

@@ -16,6 +16,7 @@ from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from distributedlog.wire.values import ConsumerProtocolAssignment, encode_assignment
+from distributedlog.wire.values.group_records import GroupMetadataKey
 
 
 def driver(policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL, **settings) -> Driver:
@@ -316,6 +317,7 @@ def test_a_classic_static_member_takes_the_place_of_the_last_one_of_the_new_prot
     assert (group.state.value, group.generation, reply.generation_id) == ("Stable", 1, 1)
     assert len(assigned_partitions(d.reply(a.sync()).assignment)) == 4
     d.assert_replayable()
+    assert d.live_keys() == [GroupMetadataKey("g")], "nothing is left of the consumer group"
 
 
 def test_a_static_member_of_the_new_protocol_takes_the_place_of_a_classic_one():

@@ -193,6 +193,7 @@ def test_after_a_restart_it_is_known_what_a_classic_group_reads():
     a.commit("t", 0, 1)
     d.restart()
     assert delete(d, "t", 0).topics[0].partitions[0].error_code == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    assert delete(d, "u", 0).topics[0].partitions[0].error_code == NONE
 
 
 def test_offset_delete_errors():

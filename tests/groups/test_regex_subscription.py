@@ -97,3 +97,19 @@ def test_expressions_are_looked_at_again_in_long_intervals_without_a_cause():
         a.beat()
     d.advance(0)
     assert d.groups["g"].resolved_regexes["t.*"].timestamp_ms == first + 605_000
+
+
+def test_an_expression_that_comes_too_soon_after_the_last_look_is_resolved_later():
+    d = driver(ta=1, u=1)
+    a, b = ConsumerClient(d, "a", topics=None, regex="t.*"), ConsumerClient(d, "b", topics=None, regex="u")
+    a.beat()
+    d.advance(5_000)
+    settle(d, a, b)
+    d.advance(0)
+    settle(d, a, b)
+    assert b.has("u") == set()
+    d.advance(5_001)
+    settle(d, a, b)
+    d.advance(0)
+    settle(d, a, b)
+    assert (a.has("ta"), b.has("u")) == ({0}, {0})
