@@ -62,7 +62,7 @@ def test_a_bad_value_is_an_error_that_names_it(name, text):
 
 
 def test_settings_that_contradict_each_other():
-    with pytest.raises(InvalidConfig, match="group.min.session.timeout.ms"):
+    with pytest.raises(InvalidConfig, match=r"group\.min\.session\.timeout\.ms"):
         broker(group_min_session_timeout_ms=10, group_max_session_timeout_ms=9)
 
 
