@@ -50,9 +50,8 @@ fuzz: $(STAMP)  ## run the fuzz tests with CASES=… mutated inputs (default 100
 	@DLOG_FUZZ_CASES=$(CASES) $(BIN)/pytest -n $(WORKERS) --dist worksteal --quiet --timeout=0 -m fuzz \
 		--ignore=tests/peers $(ARGS)
 
-peers: $(STAMP)  ## run the tests against Apache Kafka and librdkafka (needs Java 17+ and Maven)
+peers: $(STAMP)  ## run the tests against Apache Kafka (needs Java 17+ and Maven)
 	@sh peers/fetch.sh $(PEERS)
-	@$(PIP) install --require-hashes --only-binary :all: --requirement requirements/peers.lock
 	@$(BIN)/pytest --quiet tests/peers $(ARGS)
 
 bench: $(STAMP)  ## measure, and write build/bench.json and build/bench.svg (QUICK=1: only see that it runs)
@@ -70,11 +69,10 @@ format: $(STAMP)  ## put the sources into the house's format
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-lock: $(STAMP)  ## write the lock files anew from pyproject.toml, keeping versions where possible
+lock: $(STAMP)  ## write the lock file anew from pyproject.toml, keeping versions where possible
 	@$(COMPILE) --group dev --all-extras --output-file requirements/dev.lock
-	@$(COMPILE) --group peers --constraint requirements/dev.lock --output-file requirements/peers.lock
 
-upgrade: $(STAMP)  ## write the lock files anew with the newest versions
+upgrade: $(STAMP)  ## write the lock file anew with the newest versions
 	@$(MAKE) lock COMPILE="$(COMPILE) --upgrade"
 
 clean:  ## remove what the other targets made, except .venv and .peers
