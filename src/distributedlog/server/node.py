@@ -16,7 +16,6 @@ from distributedlog.broker.served_apis import SERVED_VERSIONS
 from distributedlog.log import LogDirectory
 from distributedlog.server.addresses import Address
 from distributedlog.server.asyncio_scheduler import AsyncioScheduler
-from distributedlog.server.files_limit import raise_open_files_limit
 from distributedlog.server.listener import Listener, SharedAmongListeners
 from distributedlog.server.measured_files import MeasuredFiles
 from distributedlog.server.request_metrics import RequestMetrics
@@ -67,7 +66,6 @@ class Node:
     async def start(self) -> None:
         """Take the addresses first, because they fail most often, then the directory, then clients."""
         settings, config = self.settings, self.settings.broker
-        raise_open_files_limit()
         for address in settings.listeners:
             listener = Listener(address, self._dispatch, SERVED_VERSIONS, self._shared)
             self._listeners.append(listener)

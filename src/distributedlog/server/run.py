@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO
 from distributedlog.log.errors import LogError
 from distributedlog.server import console
 from distributedlog.server.event_loop import new_event_loop
+from distributedlog.server.files_limit import raise_open_files_limit
 from distributedlog.server.node import start_node
 from distributedlog.server.settings import NodeSettings, SettingsError
 from distributedlog.server.sockets import CannotListen
@@ -49,6 +50,7 @@ class StopSignals:
 def run_node(settings: NodeSettings, stdout: TextIO | None = None) -> int:
     """Run until a signal comes; returns the exit code."""
     console.set_up(settings.console_format, settings.console_level)
+    raise_open_files_limit()
     signals = StopSignals()
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
