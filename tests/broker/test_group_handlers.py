@@ -17,7 +17,7 @@ from distributedlog.wire.k09_offset_fetch import (
     OffsetFetchRequestTopic,
 )
 from distributedlog.wire.k10_find_coordinator import FindCoordinatorRequest
-from distributedlog.wire.k11_join_group import JoinGroupRequest
+from distributedlog.wire.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from distributedlog.wire.k12_heartbeat import HeartbeatRequest
 from distributedlog.wire.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from distributedlog.wire.k14_sync_group import SyncGroupRequest
@@ -72,7 +72,6 @@ def test_a_groups_coordinator_is_found_in_every_version(stage, version):
         assert [one.key for one in found] == ["group", "other"]
 
 
-@pytest.mark.parametrize("version", range(1, 7))
 @pytest.mark.parametrize(
     ("key_type", "error"),
     [
@@ -81,13 +80,14 @@ def test_a_groups_coordinator_is_found_in_every_version(stage, version):
         (9, ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_of_other_kinds_there_are_no_coordinators(stage, version, key_type, error):
-    many = version >= 4
-    request = FindCoordinatorRequest("" if many else "id", key_type, ["id"] if many else [])
-    response = stage.ask(10, request, version)
-    found = response.coordinators[0] if many else response
-    assert (found.error_code, found.node_id, found.port) == (error, -1, -1)
-    assert found.error_message
+def test_of_other_kinds_there_are_no_coordinators(stage, key_type, error):
+    for version in range(1, 7):
+        many = version >= 4
+        request = FindCoordinatorRequest("" if many else "id", key_type, ["id"] if many else [])
+        response = stage.ask(10, request, version)
+        found = response.coordinators[0] if many else response
+        assert (found.error_code, found.node_id, found.port) == (error, -1, -1), version
+        assert found.error_message
 
 
 def test_a_broker_that_nobody_can_connect_to_coordinates_nothing(stage):
@@ -162,23 +162,25 @@ def error_of(key, version, response):
             return response.error_code
 
 
-EVERY = [(key, version) for key in (8, 9, 11, 12, 13, 14, 15, 42, 47, 68, 69) for version in versions_of(key)]
+KEYS = (8, 9, 11, 12, 13, 14, 15, 42, 47, 68, 69)
 
 
-@pytest.mark.parametrize(("key", "version"), EVERY)
-def test_without_a_coordinator_every_version_is_told_so(make, key, version):
+def test_without_a_coordinator_every_version_is_told_so(make):
     stage = make(prepared=False)
     topic_id = stage.image.topics_by_name["orders"].topic_id
-    response = stage.ask(key, request_of(key, version, topic_id), version)
-    assert error_of(key, version, response) == ErrorCode.NOT_COORDINATOR
+    for key in KEYS:
+        for version in versions_of(key):
+            response = stage.ask(key, request_of(key, version, topic_id), version)
+            assert error_of(key, version, response) == ErrorCode.NOT_COORDINATOR, (key, version)
 
 
 def test_the_coordinator_answers_every_version(stage):
     topic_id = stage.image.topics_by_name["orders"].topic_id
     answers = {}
-    for key, version in [*EVERY, *((16, version) for version in versions_of(16))]:
-        response = stage.ask(key, request_of(key, version, topic_id), version)
-        answers.setdefault(key, []).append(error_of(key, version, response))
+    for key in (*KEYS, 16):
+        for version in versions_of(key):
+            response = stage.ask(key, request_of(key, version, topic_id), version)
+            answers.setdefault(key, []).append(error_of(key, version, response))
     nobody = ErrorCode.UNKNOWN_MEMBER_ID
     classic = answers[15].pop()
     assert classic == 0
@@ -196,3 +198,40 @@ def test_the_coordinator_answers_every_version(stage):
         68: [ErrorCode.GROUP_ID_NOT_FOUND] * 2,
         69: [ErrorCode.GROUP_ID_NOT_FOUND] * 2,
     }
+
+
+# -- what has gone wrong for others -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("version", "is_told"), [(3, False), (4, True), (9, True)])
+def test_a_first_join_is_given_a_member_id_from_version_4_on(stage, version, is_told):
+    protocols = [JoinGroupRequestProtocol("range", b"")]
+    request = JoinGroupRequest("group", 10_000, 10_000, protocol_type="consumer", protocols=protocols)
+    waiting = stage.send(11, request, version)
+    stage.scheduler.run()
+    assert waiting.is_done is is_told
+    if is_told:
+        assert waiting.responses[0].error_code == ErrorCode.MEMBER_ID_REQUIRED
+    else:
+        stage.scheduler.advance(3_000)
+        assert waiting.responses[0].error_code == 0
+    assert waiting.responses[0].member_id.startswith("test-")
+
+
+def test_the_metadata_of_a_commit_comes_back(stage):
+    stage.commit("group", 3)
+    (partition,) = stage.fetch("group")[0].topics[0].partitions
+    assert (partition.committed_offset, partition.metadata) == (3, "note")
+
+
+def test_two_newcomers_make_one_rebalance(stage):
+    first = stage.stable_member("group")
+    newcomers = [stage.join("group") for _ in range(2)]
+    stage.scheduler.run()
+    ids = [waiting.responses[0].member_id for waiting in newcomers]
+    joins = [stage.join("group", member_id) for member_id in ids]
+    stage.scheduler.run()
+    assert stage.beat("group", first) == ErrorCode.REBALANCE_IN_PROGRESS
+    joins.append(stage.join("group", first))
+    stage.scheduler.run()
+    assert [waiting.responses[0].generation_id for waiting in joins] == [2, 2, 2]

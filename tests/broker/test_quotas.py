@@ -3,8 +3,10 @@ from tests.broker.fake_scheduler import FakeScheduler
 
 from distributedlog.broker.config import BrokerConfig
 from distributedlog.broker.context import Client, RequestContext
+from distributedlog.broker.pending import CLOSE_CONNECTION
 from distributedlog.broker.quotas import RATES_MAX, Quotas, Rate
 from distributedlog.cluster.image import ClusterImage
+from distributedlog.wire.k12_heartbeat import HeartbeatResponse
 
 PRODUCE, FETCH, REQUEST = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
 
@@ -114,6 +116,21 @@ def test_time_of_the_thread_is_limited_in_percent_for_one_sample_at_most(stage):
     assert stage.quotas.record_request(context(), 5.0) == 0
     assert stage.quotas.record_request(context(), 0.1) == 200
     assert stage.quotas.record_request(context(), 100.0) == 1_000
+
+
+def test_the_longer_of_two_throttle_times_is_told(stage):
+    stage.limit(1, REQUEST, user="alice")
+    for before, after in [(0, 1_000), (500, 1_000), (5_000, 5_000)]:
+        response = HeartbeatResponse(before)
+        stage.quotas.note_busy(context(), response, 1.0)
+        assert response.throttle_time_ms == after
+
+
+def test_a_response_without_a_throttle_time_is_left_alone(stage):
+    stage.limit(1, REQUEST, user="alice")
+    for response in (None, CLOSE_CONNECTION):
+        stage.quotas.note_busy(context(), response, 1.0)
+    assert stage.quotas.record_request(context(), 0) == 1_000
 
 
 def test_the_window_follows_the_configuration():

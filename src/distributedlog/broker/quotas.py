@@ -12,7 +12,7 @@ shares it: all clients of a user have his together.
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,6 +129,13 @@ class Quotas:
         """Count the time that a request kept the thread busy; the throttle time, one sample's at most."""
         throttle_ms = self._record(QuotaKey.REQUEST, context, busy_seconds * 100)
         return min(throttle_ms, self._broker.config.quota_window_size_seconds * 1000)
+
+    def note_busy(self, context: "RequestContext", response: Any, busy_seconds: float) -> None:
+        """Count a request's time and say in its response how long the client is to wait, if that is longer
+        than what the response says already."""
+        throttle_ms = self.record_request(context, busy_seconds)
+        if throttle_ms > getattr(response, "throttle_time_ms", throttle_ms):
+            response.throttle_time_ms = throttle_ms
 
     # -- limits -----------------------------------------------------------------------------------------
 
