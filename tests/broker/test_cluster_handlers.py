@@ -1,4 +1,4 @@
-"""ApiVersions, DescribeCluster, DescribeTopicPartitions, log directories, DeleteRecords, quotas, telemetry."""
+"""ApiVersions, the cluster, pages of topics, log directories, DeleteRecords, quotas, telemetry."""
 
 import pytest
 from tests.broker.requests import (

@@ -75,8 +75,9 @@ def test_one_error_is_told_in_the_shape_of_the_api_in_every_version(key):
             there = {field.name for field in api.response(version).layout.present}
             if "error_code" not in there and hasattr(decoded, "error_code"):
                 decoded.error_code = None
-            assert set(codes_in(decoded)) - {None} == {-1}, f"{api.name} in version {version}"
-            told += 1
+            codes = set(codes_in(decoded)) - {None}
+            assert codes <= {-1}, f"{api.name} in version {version}"
+            told += -1 in codes
     assert (told == 0) == (key in CLOSES), f"{api.name} {told}"
 
 
