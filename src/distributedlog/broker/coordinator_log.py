@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from distributedlog.records import (
+    HEADER_SIZE,
     ControlType,
     CorruptBatchError,
     decode_batch,
@@ -31,7 +32,6 @@ CHUNK_BYTES: Final = 1024 * 1024
 REPLAYED_PER_TURN: Final = 256
 #: More than the frame of one record takes beside its key and value.
 _RECORD_OVERHEAD: Final = 32
-_HEADER_SIZE: Final = 61
 _NO_PRODUCER: Final = -1
 
 
@@ -72,7 +72,7 @@ def encode_records(
 
 
 def _parts(records: Sequence[KeyAndValue], batch_bytes_max: int) -> Sequence[Sequence[KeyAndValue]]:
-    room = batch_bytes_max - _HEADER_SIZE
+    room = batch_bytes_max - HEADER_SIZE
     if any(value is not None for _, value in records):
         return [records]
     parts: list[list[KeyAndValue]] = [[]]
