@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from distributedlog.log.errors import CorruptLog
@@ -49,9 +50,8 @@ class SnapshotFiles:
 
     def sync(self, offset: int) -> None:
         """Push one to the disk, for a clean close."""
-        path = self.path(offset)
-        if path.exists():
-            fd = self._files.open(path)
+        with suppress(FileNotFoundError):  # none was due, or retention took it beside the flush
+            fd = self._files.open(self.path(offset))
             try:
                 self._files.fsync(fd)
             finally:

@@ -57,13 +57,13 @@ def flip(path, position):
 
 
 @pytest.mark.parametrize("at", [8, 16, 17, 21, 23, 57, 61, 70])
-def test_a_flipped_byte_in_a_closed_log_is_named_and_costs_one_batch(tmp_path, at):
+def test_a_flipped_byte_in_a_closed_log_is_named_and_costs_one_batch(memory_path, at):
     """Wherever the CRC reaches, and the fields before it that say where the batch ends."""
-    size = write_log(tmp_path)
-    damaged = segments(tmp_path)[1]
+    size = write_log(memory_path)
+    damaged = segments(memory_path)[1]
     base_offset = int(damaged.stem)
     flip(damaged, 3 * size + at)
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         assert log.recovery.was_clean
         with pytest.raises(CorruptLog) as caught:
             read_offsets(log)
@@ -75,50 +75,50 @@ def test_a_flipped_byte_in_a_closed_log_is_named_and_costs_one_batch(tmp_path, a
         assert log.append(value=b"goes on") == RECORDS
 
 
-def test_damage_below_the_recovery_point_is_not_taken_for_a_torn_write(tmp_path):
-    size = write_log(tmp_path, clean=False)
-    damaged = segments(tmp_path)[-1]
+def test_damage_below_the_recovery_point_is_not_taken_for_a_torn_write(memory_path):
+    size = write_log(memory_path, clean=False)
+    damaged = segments(memory_path)[-1]
     base_offset = int(damaged.stem)
-    (tmp_path / "recovery-point-offset-checkpoint").write_text(f"0\n1\nlog 0 {RECORDS}\n")
-    (tmp_path / "offsets.journal").write_bytes(b"")
+    (memory_path / "recovery-point-offset-checkpoint").write_text(f"0\n1\nlog 0 {RECORDS}\n")
+    (memory_path / "offsets.journal").write_bytes(b"")
     flip(damaged, size + 70)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.log")}
+    before = {path: path.read_bytes() for path in memory_path.rglob("*.log")}
     for _ in range(2):
         with pytest.raises(CorruptLog, match="repair=True") as caught:
-            Log(tmp_path, config=CONFIG)
+            Log(memory_path, config=CONFIG)
         assert caught.value.path == str(damaged)
         assert caught.value.position == size
-        assert {path: path.read_bytes() for path in tmp_path.rglob("*.log")} == before
-    with Log(tmp_path, config=CONFIG, repair=True) as log:
+        assert {path: path.read_bytes() for path in memory_path.rglob("*.log")} == before
+    with Log(memory_path, config=CONFIG, repair=True) as log:
         assert read_offsets(log) == list(range(base_offset + 1))
         saved = log.recovery.saved_to
         assert log.append(value=b"goes on") == base_offset + 1
     assert b"".join(path.read_bytes() for path in saved) == before[damaged][size:]
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         assert log.recovery.was_clean
 
 
-def test_a_repaired_log_opens_after_the_next_kill_without_another_repair(tmp_path):
+def test_a_repaired_log_opens_after_the_next_kill_without_another_repair(memory_path):
     """The recovery point that was noted before the repair lies beyond the log's end."""
-    size = write_log(tmp_path, clean=False)
-    (tmp_path / "recovery-point-offset-checkpoint").write_text(f"0\n1\nlog 0 {RECORDS}\n")
-    (tmp_path / "offsets.journal").write_bytes(b"")
-    flip(segments(tmp_path)[-1], size + 70)
-    log = Log(tmp_path, config=CONFIG, repair=True)
+    size = write_log(memory_path, clean=False)
+    (memory_path / "recovery-point-offset-checkpoint").write_text(f"0\n1\nlog 0 {RECORDS}\n")
+    (memory_path / "offsets.journal").write_bytes(b"")
+    flip(segments(memory_path)[-1], size + 70)
+    log = Log(memory_path, config=CONFIG, repair=True)
     end_offset = log.append(value=b"goes on") + 1
     log._directory.abandon()
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         assert read_offsets(log) == list(range(end_offset))
 
 
-def test_a_segment_that_is_missing_below_the_recovery_point_is_reported(tmp_path):
-    write_log(tmp_path, clean=False)
-    gone = segments(tmp_path)[-1]
-    (tmp_path / "recovery-point-offset-checkpoint").write_text(f"0\n1\nlog 0 {RECORDS}\n")
-    (tmp_path / "offsets.journal").write_bytes(b"")
+def test_a_segment_that_is_missing_below_the_recovery_point_is_reported(memory_path):
+    write_log(memory_path, clean=False)
+    gone = segments(memory_path)[-1]
+    (memory_path / "recovery-point-offset-checkpoint").write_text(f"0\n1\nlog 0 {RECORDS}\n")
+    (memory_path / "offsets.journal").write_bytes(b"")
     gone.unlink()
     with pytest.raises(CorruptLog, match=f"offsets up to {RECORDS}"):
-        Log(tmp_path, config=CONFIG)
+        Log(memory_path, config=CONFIG)
 
 
 # -- damage beside the log --------------------------------------------------------------------------
@@ -146,25 +146,25 @@ def check_all_there(log):
 @pytest.mark.parametrize("clean", [True, False], ids=["closed", "killed"])
 @pytest.mark.parametrize("damage", GARBAGE)
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_a_damaged_index_is_rebuilt(tmp_path, suffix, damage, clean):
-    write_log(tmp_path, clean=clean)
-    for path in (tmp_path / "log-0").glob(f"*{suffix}"):
+def test_a_damaged_index_is_rebuilt(memory_path, suffix, damage, clean):
+    write_log(memory_path, clean=clean)
+    for path in (memory_path / "log-0").glob(f"*{suffix}"):
         path.write_bytes(GARBAGE[damage](path.read_bytes()))
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         check_all_there(log)
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         assert log.recovery.was_clean
         check_all_there(log)
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_an_index_of_another_segment_is_rebuilt(tmp_path, suffix):
-    write_log(tmp_path)
-    first, second, *_ = sorted((tmp_path / "log-0").glob(f"*{suffix}"))
+def test_an_index_of_another_segment_is_rebuilt(memory_path, suffix):
+    write_log(memory_path)
+    first, second, *_ = sorted((memory_path / "log-0").glob(f"*{suffix}"))
     data = first.read_bytes()
     first.write_bytes(second.read_bytes()[: -len(second.read_bytes()) // 2])
     second.write_bytes(data * 2)
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         check_all_there(log)
 
 
@@ -183,15 +183,15 @@ def test_an_index_of_another_segment_is_rebuilt(tmp_path, suffix):
         ".kafka_cleanshutdown",
     ],
 )
-def test_a_damaged_file_beside_the_log_costs_nothing(tmp_path, name, damage, clean):
-    write_log(tmp_path, clean=clean)
-    paths = list(tmp_path.glob(name)) or [tmp_path / name]
+def test_a_damaged_file_beside_the_log_costs_nothing(memory_path, name, damage, clean):
+    write_log(memory_path, clean=clean)
+    paths = list(memory_path.glob(name)) or [memory_path / name]
     for path in paths:
         path.write_bytes(GARBAGE[damage](path.read_bytes() if path.exists() else b"0\n1\nlog 0 5\n"))
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         check_all_there(log)
         assert log.append(value=b"%032d" % RECORDS, timestamp=BASE_TIMESTAMP) == RECORDS
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         assert log.recovery.was_clean
         assert log.end_offset == RECORDS + 1
         assert log._log.leader_epochs.entries == ((0, 0),)
@@ -199,49 +199,49 @@ def test_a_damaged_file_beside_the_log_costs_nothing(tmp_path, name, damage, cle
 
 @pytest.mark.parametrize("name", ["meta.properties", "log-0/partition.metadata"])
 @pytest.mark.parametrize("damage", [name for name in GARBAGE if name != "longer"])
-def test_a_damaged_identity_is_a_clear_error_that_changes_nothing(tmp_path, name, damage):
-    write_log(tmp_path)
-    path = tmp_path / name
+def test_a_damaged_identity_is_a_clear_error_that_changes_nothing(memory_path, name, damage):
+    write_log(memory_path)
+    path = memory_path / name
     good = path.read_bytes()
     path.write_bytes(GARBAGE[damage](good))
     with pytest.raises((CorruptLog, UnsupportedDirectoryVersion)) as caught:
-        Log(tmp_path, config=CONFIG)
+        Log(memory_path, config=CONFIG)
     assert str(path) in str(caught.value)
     path.write_bytes(good)
-    with Log(tmp_path, config=CONFIG) as log:
+    with Log(memory_path, config=CONFIG) as log:
         check_all_there(log)
 
 
-def test_a_directory_of_another_version_is_left_alone(tmp_path):
-    write_log(tmp_path)
-    path = tmp_path / "meta.properties"
+def test_a_directory_of_another_version_is_left_alone(memory_path):
+    write_log(memory_path)
+    path = memory_path / "meta.properties"
     path.write_text(path.read_text().replace("version=1", "version=2"))
     before = {
-        each: each.read_bytes() for each in tmp_path.rglob("*") if each.is_file() and each.name != ".lock"
+        each: each.read_bytes() for each in memory_path.rglob("*") if each.is_file() and each.name != ".lock"
     }
     with pytest.raises(UnsupportedDirectoryVersion, match=r"version '2'.*nothing was changed"):
-        Log(tmp_path)
+        Log(memory_path)
     after = {
-        each: each.read_bytes() for each in tmp_path.rglob("*") if each.is_file() and each.name != ".lock"
+        each: each.read_bytes() for each in memory_path.rglob("*") if each.is_file() and each.name != ".lock"
     }
     assert after == before
 
 
 @pytest.mark.parametrize("content", [b"nonsense", b"", b"5\n-7\n", b"\xff\xfe"])
-def test_a_damaged_intent_to_swap_is_a_clear_error(tmp_path, content):
+def test_a_damaged_intent_to_swap_is_a_clear_error(memory_path, content):
     """`swap.py` writes it whole or not at all; what else is found there nobody may act on."""
-    write_log(tmp_path)
-    (tmp_path / "log-0" / f"{0:020d}.swapping").write_bytes(content)
+    write_log(memory_path)
+    (memory_path / "log-0" / f"{0:020d}.swapping").write_bytes(content)
     with pytest.raises(CorruptLog, match=r"\.swapping is damaged"):
-        Log(tmp_path, config=CONFIG)
+        Log(memory_path, config=CONFIG)
 
 
 # -- the directory ----------------------------------------------------------------------------------
 
 
-def test_a_file_in_the_directorys_place_is_a_clear_error(tmp_path):
-    (tmp_path / "file").write_text("not a directory")
-    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+def test_a_file_in_the_directorys_place_is_a_clear_error(memory_path):
+    (memory_path / "file").write_text("not a directory")
+    for path in (memory_path / "file", memory_path / "file" / "below"):
         with pytest.raises(DirectoryNotWritable, match="cannot write to"):
             Log(path)
 
@@ -249,21 +249,21 @@ def test_a_file_in_the_directorys_place_is_a_clear_error(tmp_path):
 @pytest.mark.parametrize(
     "name", ["log-0", "offsets.journal", "meta.properties", ".lock", "log-0/partition.metadata"]
 )
-def test_something_else_in_the_place_of_a_file_is_a_clear_error(tmp_path, name):
-    path = tmp_path / name
+def test_something_else_in_the_place_of_a_file_is_a_clear_error(memory_path, name):
+    path = memory_path / name
     if name == "log-0":
         path.write_text("not a directory")
     else:
         path.mkdir(parents=True)
     with pytest.raises(DirectoryNotWritable) as caught:
-        Log(tmp_path)
-    assert str(tmp_path) in str(caught.value)
+        Log(memory_path)
+    assert str(memory_path) in str(caught.value)
     # Nothing is left open or locked: with the obstacle gone the log opens.
     if name == "log-0":
         path.unlink()
     else:
         path.rmdir()
-    with Log(tmp_path) as log:
+    with Log(memory_path) as log:
         assert log.append(value=b"v") == 0
 
 
@@ -280,21 +280,21 @@ def open_descriptors():
     return len(open_files())
 
 
-def test_a_log_that_cannot_be_opened_leaves_nothing_open(tmp_path):
-    write_log(tmp_path)
-    (tmp_path / "log-0" / "partition.metadata").write_text("version: 0\ntopic_id: nonsense")
+def test_a_log_that_cannot_be_opened_leaves_nothing_open(memory_path):
+    write_log(memory_path)
+    (memory_path / "log-0" / "partition.metadata").write_text("version: 0\ntopic_id: nonsense")
     before = open_descriptors()
     for _ in range(20):
         with pytest.raises(CorruptLog):
-            Log(tmp_path)
+            Log(memory_path)
     assert open_descriptors() == before
 
 
-def test_open_close_and_use_leave_nothing_open(tmp_path):
-    write_log(tmp_path)
+def test_open_close_and_use_leave_nothing_open(memory_path):
+    write_log(memory_path)
     before = open_descriptors()
     for _ in range(5):
-        with Log(tmp_path, config=CONFIG, flush="os") as log:
+        with Log(memory_path, config=CONFIG, flush="os") as log:
             log.append_many([b"v" * 50] * 40)
             read_offsets(log)
             log.offset_for_time(BASE_TIMESTAMP)
@@ -313,26 +313,26 @@ except DirectoryLocked as error:
 """
 
 
-def test_a_second_writer_is_told_who_the_first_is(tmp_path):
-    with Log(tmp_path) as log:
+def test_a_second_writer_is_told_who_the_first_is(memory_path):
+    with Log(memory_path) as log:
         log.append(value=b"v")
         done = subprocess.run(
-            [sys.executable, "-c", SECOND_WRITER, tmp_path], capture_output=True, text=True, check=True
+            [sys.executable, "-c", SECOND_WRITER, memory_path], capture_output=True, text=True, check=True
         )
-        assert done.stdout.startswith(f"{os.getpid()} {tmp_path} is locked by process {os.getpid()}; ")
+        assert done.stdout.startswith(f"{os.getpid()} {memory_path} is locked by process {os.getpid()}; ")
         with pytest.raises(DirectoryLocked) as caught:
-            Log(tmp_path)
+            Log(memory_path)
         assert caught.value.pid == os.getpid()
         assert log.append(value=b"w") == 1
-    with Log(tmp_path) as log:
+    with Log(memory_path) as log:
         assert read_offsets(log) == [0, 1]
 
 
 # -- the caller -------------------------------------------------------------------------------------
 
 
-def test_a_record_over_the_limit_is_refused_and_the_log_goes_on(tmp_path):
-    with Log(tmp_path, config={"max.message.bytes": "1000"}) as log:
+def test_a_record_over_the_limit_is_refused_and_the_log_goes_on(memory_path):
+    with Log(memory_path, config={"max.message.bytes": "1000"}) as log:
         assert log.append(value=b"v" * 900) == 0
         with pytest.raises(RecordTooLarge, match=r"max\.message\.bytes") as caught:
             log.append(value=b"v" * 1000)
@@ -344,8 +344,8 @@ def test_a_record_over_the_limit_is_refused_and_the_log_goes_on(tmp_path):
         assert read_offsets(log) == list(range(end_offset + 1))
 
 
-def test_reads_below_the_start_and_beyond_the_end_name_the_limits(tmp_path):
-    with Log(tmp_path, config=CONFIG) as log:
+def test_reads_below_the_start_and_beyond_the_end_name_the_limits(memory_path):
+    with Log(memory_path, config=CONFIG) as log:
         log.append_many([b"v" * 100] * 3)
         for _ in range(20):
             log.append(value=b"v" * 100)
@@ -379,8 +379,8 @@ WRONG = [
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
-def test_wrong_types_and_ranges_are_refused_before_anything_is_written(tmp_path, wrong, compression):
-    with Log(tmp_path, compression=compression) as log:
+def test_wrong_types_and_ranges_are_refused_before_anything_is_written(memory_path, wrong, compression):
+    with Log(memory_path, compression=compression) as log:
         log.append(value=b"first")
         size = log._log.size
         with pytest.raises((TypeError, LogError, InvalidRecordError)):
@@ -389,12 +389,12 @@ def test_wrong_types_and_ranges_are_refused_before_anything_is_written(tmp_path,
             log.append_many([Entry(**wrong)])
         assert log._log.size == size
         assert log.append(value=b"second") == 1
-    with Log(tmp_path) as log:
+    with Log(memory_path) as log:
         assert [record.value for record in log.read()] == [b"first", b"second"]
 
 
-def test_use_after_close_is_a_clear_error(tmp_path):
-    log = Log(tmp_path, config={"cleanup.policy": "compact"})
+def test_use_after_close_is_a_clear_error(memory_path):
+    log = Log(memory_path, config={"cleanup.policy": "compact"})
     log.append(key=b"k", value=b"v")
     begun = log.read()
     log.close()
@@ -411,6 +411,6 @@ def test_use_after_close_is_a_clear_error(tmp_path):
         "compact": log.compact,
     }
     for use in uses.values():
-        with pytest.raises(LogClosed, match=f"{tmp_path}.*is closed"):
+        with pytest.raises(LogClosed, match=f"{memory_path}.*is closed"):
             use()
-    assert [target for target in open_files() if target.startswith(str(tmp_path))] == []
+    assert [target for target in open_files() if target.startswith(str(memory_path))] == []

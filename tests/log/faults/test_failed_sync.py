@@ -196,3 +196,17 @@ def test_an_interrupted_flush_is_made_up_for_by_the_next(tmp_path):
     assert log.path / "log-0" in synced
     assert read_values(log) == [b"safe", b"in a new segment", b"the next"]
     log.close()
+
+
+def test_segments_that_are_deleted_beside_a_flush_are_no_failure_of_the_disk(tmp_path):
+    """Between what the flush was to do and its doing, retention takes files away."""
+    with Log(tmp_path, flush="os", config={"segment.bytes": "100"}) as log:
+        for number in range(6):
+            log.append(value=b"%d" % number * 40)
+        job = log._log.begin_flush()
+        log.delete_before(5)
+        job.run()
+        log._log.complete_flush(job)
+        assert log.append(value=b"goes on") == 6
+        log.flush()
+        assert len(read_values(log)) == 2

@@ -30,23 +30,23 @@ def reopened(path, topic="t"):
 
 
 @pytest.fixture
-def opened(tmp_path):
-    return reopened(tmp_path)
+def opened(memory_path):
+    return reopened(memory_path)
 
 
-def test_a_truncation_inside_a_batch_does_not_leave_a_recovery_point_beyond_the_end(opened, tmp_path):
+def test_a_truncation_inside_a_batch_does_not_leave_a_recovery_point_beyond_the_end(opened, memory_path):
     directory, log = opened
     append(log, 10, size=3)
     log.flush()
     truncate_to(log, 16, NOW_MS)
     assert log.log_end_offset == 15
     directory.abandon()
-    directory, log = reopened(tmp_path)
+    directory, log = reopened(memory_path)
     assert log.log_end_offset == 15
     directory.close()
 
 
-def test_a_log_emptied_to_begin_further_on_opens_wherever_the_process_dies(opened, tmp_path, monkeypatch):
+def test_a_log_emptied_to_begin_further_on_opens_wherever_the_process_dies(opened, memory_path, monkeypatch):
     """A follower that is too far behind: the old segments are gone before the new one is there."""
     directory, log = opened
     append(log, 30)
@@ -61,13 +61,13 @@ def test_a_log_emptied_to_begin_further_on_opens_wherever_the_process_dies(opene
         truncate_fully_and_start_at(log, 500, NOW_MS)
     directory.abandon()
     monkeypatch.undo()
-    directory, log = reopened(tmp_path)
+    directory, log = reopened(memory_path)
     assert append(log, 3) >= 3
     directory.close()
 
 
 @pytest.mark.parametrize("cut", [truncate_to, truncate_fully_and_start_at])
-def test_a_start_that_was_cut_off_does_not_hide_what_is_appended_in_its_place(opened, tmp_path, cut):
+def test_a_start_that_was_cut_off_does_not_hide_what_is_appended_in_its_place(opened, memory_path, cut):
     directory, log = opened
     append(log, 20)
     log.flush()
@@ -77,12 +77,12 @@ def test_a_start_that_was_cut_off_does_not_hide_what_is_appended_in_its_place(op
     assert append(log, 10) == 22
     log.flush()
     directory.abandon()
-    directory, log = reopened(tmp_path)
+    directory, log = reopened(memory_path)
     assert (log.log_start_offset, log.log_end_offset) == (12, 22)
     directory.close()
 
 
-def test_a_new_log_of_a_deleted_ones_name_does_not_inherit_its_offsets(opened, tmp_path):
+def test_a_new_log_of_a_deleted_ones_name_does_not_inherit_its_offsets(opened, memory_path):
     directory, log = opened
     append(log, 30)
     log.flush()
@@ -93,31 +93,31 @@ def test_a_new_log_of_a_deleted_ones_name_does_not_inherit_its_offsets(opened, t
     append(log, 5)
     log.flush()
     directory.abandon()
-    directory, log = reopened(tmp_path)
+    directory, log = reopened(memory_path)
     assert (log.log_start_offset, log.log_end_offset) == (0, 5)
     directory.close()
 
 
-def test_a_log_that_was_not_opened_is_not_called_clean_by_the_close_of_another(opened, tmp_path):
+def test_a_log_that_was_not_opened_is_not_called_clean_by_the_close_of_another(opened, memory_path):
     directory, log = opened
     append(directory.open_log("other", 0, CONFIG), 3)
     append(log, 3)
     directory.abandon()
-    torn = tmp_path / "other-0" / f"{0:020d}.log"
+    torn = memory_path / "other-0" / f"{0:020d}.log"
     torn.write_bytes(torn.read_bytes() + bytes(100))
-    directory, log = reopened(tmp_path)
+    directory, log = reopened(memory_path)
     directory.close()
-    directory, log = reopened(tmp_path, "other")
+    directory, log = reopened(memory_path, "other")
     assert not directory.was_clean
     assert directory.reports["other", 0].bytes_cut == 100
     directory.open_log("t", 0, CONFIG)
     directory.close()
-    directory, log = reopened(tmp_path, "other")
+    directory, log = reopened(memory_path, "other")
     assert directory.was_clean
     directory.close()
 
 
-def test_a_start_beyond_a_lost_end_does_not_come_true_later(opened, tmp_path):
+def test_a_start_beyond_a_lost_end_does_not_come_true_later(opened, memory_path):
     """Records that were never flushed, and of which a deletion was noted, are lost with the power."""
     directory, log = opened
     append(log, 5)
@@ -131,13 +131,13 @@ def test_a_start_beyond_a_lost_end_does_not_come_true_later(opened, tmp_path):
     path = active.path(".log")
     path.write_bytes(path.read_bytes()[:size])
     for _ in range(2):
-        directory, log = reopened(tmp_path)
+        directory, log = reopened(memory_path)
         assert (log.log_start_offset, log.log_end_offset) == (5, 5)
         directory.abandon()
-    directory, log = reopened(tmp_path)
+    directory, log = reopened(memory_path)
     assert append(log, 6) == 11
     log.flush()
     directory.abandon()
-    directory, log = reopened(tmp_path)
+    directory, log = reopened(memory_path)
     assert (log.log_start_offset, log.log_end_offset) == (5, 11)
     directory.close()
