@@ -329,4 +329,4 @@ def _milliseconds(timestamp):
 
 
 TestLogWithoutFsync = LogMachine.TestCase
-TestLogWithoutFsync.settings = model_settings(80, 30)
+TestLogWithoutFsync.settings = model_settings(60, 30)

@@ -692,4 +692,4 @@ class PartitionLogMachine(RuleBasedStateMachine):
 
 
 TestPartitionLogWithoutFsync = PartitionLogMachine.TestCase
-TestPartitionLogWithoutFsync.settings = model_settings(150, 40)
+TestPartitionLogWithoutFsync.settings = model_settings(100, 40)
