@@ -1,5 +1,7 @@
 """Questions to a running broker, by raw requests: what it has, not what a client library makes of it."""
 
+import time
+
 from tests.server.processes import eventually
 
 from distributedlog.records import encode_batch, iterate_batches, iterate_records
@@ -15,7 +17,8 @@ from distributedlog.wire.k09_offset_fetch import OffsetFetchRequest, OffsetFetch
 from distributedlog.wire.k19_create_topics import CreatableTopic, CreateTopicsRequest
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, CREATE_TOPICS = 0, 1, 2, 3, 9, 19
-TIMESTAMP = 1_700_000_000_000
+#: Not long ago, or retention would take the records away.
+TIMESTAMP = time.time_ns() // 1_000_000
 LATEST = -1
 
 
