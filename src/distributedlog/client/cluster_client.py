@@ -88,9 +88,11 @@ class ClusterClient:
             raise BrokerError(ErrorCode.NOT_CONTROLLER, "find the controller")
         return await self.ask_node(self.metadata.controller_id, request, timeout_ms=timeout_ms)
 
-    async def ask_coordinator(self, group_id: str, request: Any, *, timeout_ms: int | None = None) -> Any:
+    async def ask_coordinator(
+        self, group_id: str, request: Any, *, purpose: str = COORDINATION, timeout_ms: int | None = None
+    ) -> Any:
         """The response of the broker that coordinates this group."""
-        connection = await self.coordinator_connection(group_id)
+        connection = await self.coordinator_connection(group_id, purpose)
         return await connection.request(request, timeout_ms=timeout_ms)
 
     async def retrying(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
@@ -213,9 +215,9 @@ class ClusterClient:
             raise BrokerError(ErrorCode.BROKER_NOT_AVAILABLE, f"find broker {node_id}", is_retriable=True)
         return await self._connect(node.address, purpose)
 
-    async def coordinator_connection(self, group_id: str) -> Connection:
-        """A connection to the group's coordinator on which nothing else keeps it waiting."""
-        return await self._connect((await self.coordinator_of(group_id)).address, COORDINATION)
+    async def coordinator_connection(self, group_id: str, purpose: str = COORDINATION) -> Connection:
+        """A connection to the group's coordinator on which no long poll stands in the way."""
+        return await self._connect((await self.coordinator_of(group_id)).address, purpose)
 
     async def _any_connection(self) -> Connection:
         for (_, purpose), connection in self._connections.items():

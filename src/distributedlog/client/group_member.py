@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from distributedlog.client.cluster_client import ClusterClient
 from distributedlog.client.committed import Membership
@@ -52,7 +52,8 @@ class MemberSettings:
 class GroupMember:
     """`join` enters the group and returns what to read; when `rebalance` is set, commit and join again.
 
-    A heartbeat runs in between. `failure` holds what ended the membership for good.
+    A heartbeat runs in between. `failure` holds what ended the membership for good. Each member has a
+    connection of its own: a JoinGroup waits for the other members, who may be in this process too.
     """
 
     client: ClusterClient
@@ -95,7 +96,7 @@ class GroupMember:
         if not self._member_id or self.settings.group_instance_id is not None:
             return
         member = MemberIdentity(self._member_id, None, "the consumer is closing")
-        connection = await self.client.coordinator_connection(self.group_id)
+        connection = await self.client.coordinator_connection(self.group_id, self._purpose)
         version = connection.versions.version_for(APIS[_LEAVE_GROUP])
         if version >= _LEAVE_MANY_FROM:
             request = LeaveGroupRequest(self.group_id, members=[member])
@@ -128,8 +129,8 @@ class GroupMember:
             CONSUMER_PROTOCOL_TYPE,
             [JoinGroupRequestProtocol(RANGE_NAME, encode_subscription(subscription, _SUBSCRIPTION_VERSION))],
         )
-        response: JoinGroupResponse = await self.client.ask_coordinator(
-            self.group_id, request, timeout_ms=settings.max_poll_interval_ms + _JOIN_GRACE_MS
+        response: JoinGroupResponse = await self._ask(
+            request, timeout_ms=settings.max_poll_interval_ms + _JOIN_GRACE_MS
         )
         return response
 
@@ -163,8 +164,8 @@ class GroupMember:
             joined.protocol_name,
             plan,
         )
-        response: SyncGroupResponse = await self.client.ask_coordinator(
-            self.group_id, request, timeout_ms=self.settings.max_poll_interval_ms + _JOIN_GRACE_MS
+        response: SyncGroupResponse = await self._ask(
+            request, timeout_ms=self.settings.max_poll_interval_ms + _JOIN_GRACE_MS
         )
         check(response.error_code, f"get the partitions of group {self.group_id}")
         if not response.assignment:
@@ -182,7 +183,7 @@ class GroupMember:
         while not self.rebalance.is_set():
             await asyncio.sleep(self.settings.heartbeat_interval_ms / 1000)
             try:
-                response: HeartbeatResponse = await self.client.ask_coordinator(self.group_id, request)
+                response: HeartbeatResponse = await self._ask(request)
                 if response.error_code in _REJOIN_AS_BEFORE | _REJOIN_AS_NEW:
                     if response.error_code in _REJOIN_AS_NEW:
                         self._generation_id = -1
@@ -197,6 +198,15 @@ class GroupMember:
                     self.rebalance.set()
                     return
                 self.client.forget_places()
+
+    async def _ask(self, request: Any, *, timeout_ms: int | None = None) -> Any:
+        return await self.client.ask_coordinator(
+            self.group_id, request, purpose=self._purpose, timeout_ms=timeout_ms
+        )
+
+    @property
+    def _purpose(self) -> str:
+        return f"member {id(self)}"
 
     async def _stop_heartbeat(self) -> None:
         if self._heartbeat is not None:
