@@ -85,6 +85,8 @@ def checked_replica_batches(
 
 def check_from_client(fields: HeaderFields, config: LogConfig, now_ms: int) -> None:
     """What only a client can do wrong."""
-    check_produced(fields)
+    count = fields[12]
+    if count < 1 or fields[6] != count - 1:
+        check_produced(fields)
     if not config.is_log_append_time:
         check_timestamp(fields[8], config, now_ms)

@@ -14,6 +14,8 @@ from crc32c import crc32c
 from distributedlog.log.files import OpenFile
 from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD
 
+#: A walk reads little at first, for it may end soon, and more each time.
+FIRST_CHUNK_BYTES: Final = 1 << 14
 CHUNK_BYTES: Final = 1 << 20
 CRC_START: Final = 21
 MAGIC: Final = 2
@@ -65,11 +67,13 @@ def scan_batches(
     chunk = b""
     chunk_start = position
     view = memoryview(chunk)
+    chunk_bytes = FIRST_CHUNK_BYTES
     while position < end:
         at = position - chunk_start
         available = len(chunk) - at
         if available < HEADER_SIZE:
-            chunk = os.pread(fd, min(max(CHUNK_BYTES, HEADER_SIZE), end - position), position)
+            chunk = os.pread(fd, min(chunk_bytes, end - position), position)
+            chunk_bytes = min(chunk_bytes * 2, CHUNK_BYTES)
             chunk_start, at, available = position, 0, len(chunk)
             view = memoryview(chunk)
             if available < HEADER_SIZE:
@@ -94,7 +98,8 @@ def scan_batches(
             return
         if check_crc:
             if available < size:
-                chunk = os.pread(fd, min(max(CHUNK_BYTES, size), end - position), position)
+                chunk_bytes = min(chunk_bytes * 2, CHUNK_BYTES)
+                chunk = os.pread(fd, min(max(chunk_bytes, size), end - position), position)
                 chunk_start, at = position, 0
                 view = memoryview(chunk)
             if crc32c(view[at + CRC_START : at + size]) != crc:

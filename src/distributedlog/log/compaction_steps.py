@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from distributedlog.log.cleaner import CompactionJob, LastOfProducer
 from distributedlog.log.compaction_plan import plan_compaction
 from distributedlog.log.errors import InvalidConfig
+from distributedlog.log.offset_journal import OffsetKind
 from distributedlog.log.swap import carry_out, is_intended, write_intent
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def complete_compaction(log: "PartitionLog", job: CompactionJob) -> list[Path]:
     gone: list[Path] = []
     present = {id(segment) for segment in log.segments.sealed}
     whole = [old for old in job.groups if all(id(segment) in present for segment in old)]
+    if whole:
+        log.note_offset(OffsetKind.COMPACTED_TO, job.clean_to_offset, True)
     for old in whole:
         base_offset = old[0].base_offset
         old_base_offsets = [segment.base_offset for segment in old]
@@ -84,5 +87,6 @@ def complete_compaction(log: "PartitionLog", job: CompactionJob) -> list[Path]:
         log.segments.replace(old, [log.writer.open_segment(base_offset, job.now_ms)])
     if len(whole) == len(job.groups):
         log.first_dirty_offset = job.clean_to_offset
+        log.note_offset(OffsetKind.FIRST_DIRTY_OFFSET, job.clean_to_offset, False)
     job.discard()
     return gone

@@ -196,6 +196,9 @@ class LogDirectory:
             found_id = topic_id or uuid.uuid4()
             metadata.claim(found_id)
         id_bytes = found_id.bytes
+        first_dirty_offset = self._known_offset(
+            id_bytes, key, OffsetKind.FIRST_DIRTY_OFFSET, self._clean_offsets
+        )
         log, report = open_partition_log(
             self.files,
             directory,
@@ -208,10 +211,13 @@ class LogDirectory:
             log_start_offset=self._known_offset(
                 id_bytes, key, OffsetKind.LOG_START_OFFSET, self._log_start_offsets
             ),
-            clean_offset=self._clean_offsets.get(key, 0),
+            clean_offset=max(
+                self._known_offset(id_bytes, key, OffsetKind.COMPACTED_TO, self._clean_offsets),
+                first_dirty_offset,
+            ),
             cut_damage=cut_damage,
         )
-        log.first_dirty_offset = min(self._clean_offsets.get(key, 0), log.log_end_offset)
+        log.first_dirty_offset = min(first_dirty_offset, log.log_end_offset)
         log.note_offset = lambda kind, offset, durably: self._note_offset(key, kind, offset, durably)
         self.logs[key] = log
         self.reports[key] = report

@@ -31,7 +31,7 @@ WRITE_BEHIND_BYTES: Final = 4096
 class IndexFile:
     """Entries ordered by their first field, found by binary search.
 
-    ``entry_count`` counts mapped and tail entries alike. ``writable=False`` is for readers in other
+    ``writable=False`` is for readers in other
     processes: the writer may cut the file under their map, so they take a copy instead.
     """
 
@@ -41,9 +41,12 @@ class IndexFile:
         "_files",
         "_mapped",
         "_mapped_count",
+        "_pack",
         "_saved_count",
         "_tail",
         "_writable",
+        "entry_count",
+        "last_first_field",
         "path",
     )
 
@@ -52,6 +55,7 @@ class IndexFile:
         self.path = path
         self._entry = entry
         self._entry_size = entry.size
+        self._pack = entry.pack
         self._writable = writable
         self._mapped: mmap.mmap | bytes = b""
         self._tail = bytearray()
@@ -62,6 +66,13 @@ class IndexFile:
                 self._mapped = files.read_bytes(path)
         self._mapped_count = self._strip_preallocated()
         self._saved_count = self._mapped_count
+        #: Mapped and waiting entries alike.
+        self.entry_count = self._mapped_count
+        #: The first field of the last entry, or -1: what the next entry is compared with.
+        self.last_first_field = self._read_last_first_field()
+
+    def _read_last_first_field(self) -> int:
+        return self.entry(self.entry_count - 1)[0] if self.entry_count else -1
 
     def _map(self) -> None:
         try:
@@ -85,18 +96,16 @@ class IndexFile:
         return bisect_left(range(count), True, key=lambda i: self._mapped[i * size : (i + 1) * size] == zero)
 
     @property
-    def entry_count(self) -> int:
-        return self._mapped_count + len(self._tail) // self._entry_size
-
-    @property
     def has_odd_size(self) -> bool:
         """The file is not a whole number of entries: it was damaged."""
         return len(self._mapped) % self._entry_size != 0
 
-    def append(self, packed: bytes) -> None:
-        """Take one packed entry; the caller keeps the order."""
+    def append(self, first_field: int, second_field: int) -> None:
+        """Take one entry; the caller keeps the order."""
         tail = self._tail
-        tail += packed
+        tail += self._pack(first_field, second_field)
+        self.entry_count += 1
+        self.last_first_field = first_field
         if len(tail) - (self._saved_count - self._mapped_count) * self._entry_size >= WRITE_BEHIND_BYTES:
             self.write_behind()
 
@@ -164,6 +173,8 @@ class IndexFile:
             self._mapped = kept
             self._mapped_count = count
         self._saved_count = min(self._saved_count, count)
+        self.entry_count = min(self.entry_count, count)
+        self.last_first_field = self._read_last_first_field()
         self._set_file_size(self._saved_count * self._entry_size)
 
     def _set_file_size(self, size: int) -> None:
@@ -206,4 +217,5 @@ class IndexFile:
         self._unmap()
         self._mapped_count = 0
         self._tail.clear()
-        self._saved_count = 0
+        self._saved_count = self.entry_count = 0
+        self.last_first_field = -1

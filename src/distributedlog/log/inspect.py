@@ -18,11 +18,13 @@ from distributedlog.log.inspect_events import (
     FileSeen,
     Finding,
     FindingKind,
+    JournalEntry,
     PartitionSummary,
     Severity,
 )
-from distributedlog.log.inspect_journal import read_offset_journal
+from distributedlog.log.inspect_journal import COMPACTION_KINDS, read_offset_journal
 from distributedlog.log.inspect_partition import (
+    PARTITION_METADATA,
     PartitionInspector,
     file_kind,
     file_offset,
@@ -93,11 +95,14 @@ def _data_directory_events(
     directory: Path, files: list[str], is_partition: bool, partitions: list[str], with_records: bool
 ) -> Iterator[Event]:
     checkpoints: Checkpoints = {}
+    compacted_topic_ids: set[str] = set()
     for name in files:
         kind = file_kind(name)
         if kind in DATA_DIRECTORY_KINDS:
             for event in _small_file_events(directory / name, kind):
                 yield event
+                if isinstance(event, JournalEntry) and event.kind in COMPACTION_KINDS:
+                    compacted_topic_ids.add(event.topic_id)
                 if isinstance(event, CheckpointEntry):
                     checkpoints.setdefault((event.topic, event.partition), []).append(event)
     if is_partition:
@@ -106,7 +111,9 @@ def _data_directory_events(
         match = PARTITION_NAME.fullmatch(name)
         assert match is not None
         of_partition = checkpoints.pop((match[1], int(match[2])), [])
-        is_compacted = any(entry.path.name == CLEANER_CHECKPOINT for entry in of_partition)
+        is_compacted = any(entry.path.name == CLEANER_CHECKPOINT for entry in of_partition) or (
+            _topic_id_of(directory / name) in compacted_topic_ids
+        )
         for event in PartitionInspector(directory / name, with_records, is_compacted).events():
             yield event
             if isinstance(event, PartitionSummary):
@@ -139,6 +146,15 @@ def _check_range(entries: list[CheckpointEntry], summary: PartitionSummary) -> I
                 f"{entry.topic}-{entry.partition} stands at offset {entry.offset}, "
                 f"but its log ends at {summary.log_end_offset}",
             )
+
+
+def _topic_id_of(partition: Path) -> str:
+    """As its metadata file says; empty when it says nothing, and then nothing is known of the topic."""
+    try:
+        text = (partition / PARTITION_METADATA).read_text(errors="replace")
+    except OSError:
+        return ""
+    return next((line[9:].strip() for line in text.splitlines() if line.startswith("topic_id:")), "")
 
 
 def _is_compacted(partition: Path) -> bool:

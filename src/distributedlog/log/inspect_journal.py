@@ -1,7 +1,8 @@
 """``offsets.journal``: the changes since the offset checkpoints were last written (docs/adr/0006).
 
-A FixedRecordLog: equal slots of uint32 CRC32C, then 16 bytes topic id, int32 partition, int8 kind (0
-recovery point, 1 log start offset), int64 offset. Its end may be torn: that loses work, never records.
+A FixedRecordLog: equal slots of uint32 CRC32C, then 16 bytes topic id, int32 partition, int8 kind, int64
+offset. The kinds are 0 recovery point, 1 log start offset, 2 compacted to, 3 first dirty offset. The end may
+be torn: that loses work, never records.
 """
 
 import os
@@ -18,7 +19,8 @@ from distributedlog.log.inspect_events import Finding, FindingKind, JournalEntry
 SLOT: Final = struct.Struct(">I16sibq")
 CRC_SIZE: Final = 4
 SLOTS_IN_CHUNK: Final = 4096
-KINDS: Final = ("recovery point", "log start offset")
+KINDS: Final = ("recovery point", "log start offset", "compacted to", "first dirty offset")
+COMPACTION_KINDS: Final = KINDS[2:]
 
 
 def read_offset_journal(path: Path) -> Iterator[JournalEntry | Finding]:

@@ -28,6 +28,13 @@ class OffsetKind(IntEnum):
 
     RECOVERY_POINT = 0
     LOG_START_OFFSET = 1
+    COMPACTED_TO = 2
+    """Below it offsets may be missing; noted before a compaction takes the first one away."""
+    FIRST_DIRTY_OFFSET = 3
+    """Up to here the log is compacted; noted when it is."""
+
+
+_KNOWN_KINDS: Final = frozenset(OffsetKind)
 
 
 class OffsetJournal:
@@ -54,7 +61,7 @@ class OffsetJournal:
         changes: dict[tuple[bytes, int, OffsetKind], int] = {}
         for payload in self._log:
             topic_id, partition, kind, offset = _ENTRY.unpack(payload)
-            if kind in (OffsetKind.RECOVERY_POINT, OffsetKind.LOG_START_OFFSET):
+            if kind in _KNOWN_KINDS:
                 changes[topic_id, partition, OffsetKind(kind)] = offset
         return changes
 

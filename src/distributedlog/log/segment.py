@@ -46,6 +46,7 @@ class Segment:
     __slots__ = (
         "_file_suffix",
         "_files",
+        "_index_entries_max",
         "_log",
         "_max_timestamp",
         "_offset_index",
@@ -57,8 +58,6 @@ class Segment:
         "bytes_since_index_entry",
         "created_ms",
         "directory",
-        "first_batch_timestamp",
-        "index_bytes_max",
         "index_interval_bytes",
         "offset_of_max_timestamp",
     )
@@ -80,7 +79,7 @@ class Segment:
         self.directory = directory
         self.base_offset = base_offset
         self.index_interval_bytes = index_interval_bytes
-        self.index_bytes_max = index_bytes_max
+        self._index_entries_max = index_bytes_max // TIME_ENTRY.size - 1
         self.created_ms = created_ms
         self._writable = writable
         self._log: OpenFile | None = None
@@ -91,7 +90,6 @@ class Segment:
         self._max_timestamp: int | None = None
         self.offset_of_max_timestamp = base_offset
         self.bytes_since_index_entry = 0
-        self.first_batch_timestamp: int | None = None
 
     def path(self, suffix: str) -> Path:
         return segment_path(self.directory, self.base_offset, suffix + self._file_suffix)
@@ -224,24 +222,19 @@ class Segment:
 
     def add_index_entries(self, last_offset: int, position: int) -> None:
         """Note where the batch that ends in ``last_offset`` starts, and the running maximum of time."""
-        self.offset_index.append(OFFSET_ENTRY.pack(last_offset - self.base_offset, position))
+        self.offset_index.append(last_offset - self.base_offset, position)
         self._note_max_timestamp()
 
     def _note_max_timestamp(self) -> None:
         """Add the running maximum to the time index when it has grown."""
         index = self.time_index
-        count = index.entry_count
-        last = index.entry(count - 1)[0] if count else NO_TIMESTAMP
-        if self.max_timestamp > last:
-            index.append(TIME_ENTRY.pack(self.max_timestamp, self.offset_of_max_timestamp - self.base_offset))
+        if self.max_timestamp > index.last_first_field:
+            index.append(self.max_timestamp, self.offset_of_max_timestamp - self.base_offset)
 
     def is_index_full(self) -> bool:
-        entries_max = self.index_bytes_max // TIME_ENTRY.size - 1
-        return (
-            self._offset_index is not None
-            and self._time_index is not None
-            and max(self._offset_index.entry_count, self._time_index.entry_count) >= entries_max
-        )
+        """Never more entries in the time index than in the other, but for the one when it is sealed."""
+        index = self._offset_index
+        return index is not None and index.entry_count >= self._index_entries_max
 
     def can_hold(self, last_offset: int) -> bool:
         """Index entries are relative to the base offset and 32 bits wide."""
