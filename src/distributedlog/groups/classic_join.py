@@ -27,6 +27,7 @@ from distributedlog.wire.k14_sync_group import SyncGroupResponse
 
 KNOWN_MEMBER_ID_VERSION = 4
 SKIP_ASSIGNMENT_VERSION = 9
+MEMBER_ID_PREFIX_LENGTH_MAX = 255
 
 
 def join_group(state: CoordinatorState, context: Context, request: JoinGroupRequest, out: Outcome) -> None:
@@ -91,6 +92,11 @@ def _has_room(state: CoordinatorState, group: ClassicGroup, member_id: str) -> b
     return member is not None or len(group.members) < size_max
 
 
+def _member_id(state: CoordinatorState, prefix: str) -> str:
+    """An id that tells whose it is. It is a string of the protocol too, so the prefix has a limit."""
+    return f"{prefix[:MEMBER_ID_PREFIX_LENGTH_MAX]}-{state.new_id()}"
+
+
 def _join_anew(
     state: CoordinatorState,
     group: ClassicGroup,
@@ -101,7 +107,7 @@ def _join_anew(
 ) -> None:
     instance_id = request.group_instance_id
     if instance_id is not None:
-        member_id = f"{instance_id}-{state.new_id()}"
+        member_id = _member_id(state, instance_id)
         old_member_id = group.static_members.get(instance_id)
         if old_member_id is None:
             _add_member(state, group, context, request, member_id, protocols, out)
@@ -109,7 +115,7 @@ def _join_anew(
             _replace_static_member(state, group, context, request, old_member_id, member_id, protocols, out)
         return
 
-    member_id = f"{context.client_id}-{state.new_id()}"
+    member_id = _member_id(state, context.client_id)
     if context.api_version < KNOWN_MEMBER_ID_VERSION:
         _add_member(state, group, context, request, member_id, protocols, out)
         return

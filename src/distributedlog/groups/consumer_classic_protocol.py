@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from distributedlog.groups.assignment import Assignment, OwnedPartitions
 from distributedlog.groups.topics import TopicsImage
+from distributedlog.wire.errors import ProtocolError
 from distributedlog.wire.k68_consumer_group_heartbeat import ConsumerGroupTopicPartitions
 from distributedlog.wire.values import encode_assignment
 from distributedlog.wire.values.consumer_protocol import (
@@ -23,8 +24,15 @@ def encode_member_assignment(
         for topic, partitions in ((image.by_id(topic_id), held) for topic_id, held in assignment.items())
         if topic is not None
     ]
-    version = min(read_prefix(subscription), CONSUMER_PROTOCOL_VERSION)
-    return encode_assignment(ConsumerProtocolAssignment(topics), version)
+    return encode_assignment(ConsumerProtocolAssignment(topics), _version_of(subscription))
+
+
+def _version_of(subscription: bytes) -> int:
+    """What cannot be read gets the first version, which every later one begins with."""
+    try:
+        return max(min(read_prefix(subscription), CONSUMER_PROTOCOL_VERSION), 0)
+    except ProtocolError:
+        return 0
 
 
 def decode_owned_topics(

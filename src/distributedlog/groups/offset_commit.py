@@ -35,6 +35,7 @@ from distributedlog.wire.k47_offset_delete import (
 
 MEMBER_EPOCH_VERSION = 9
 TOPIC_ID_VERSION = 10
+TIMESTAMP_MAX = 2**63 - 1
 
 
 def offset_commit(
@@ -44,7 +45,7 @@ def offset_commit(
     by_id = context.api_version >= TOPIC_ID_VERSION
     expire_ms = -1
     if request.retention_time_ms != -1:
-        expire_ms = context.now_ms + request.retention_time_ms
+        expire_ms = min(context.now_ms + request.retention_time_ms, TIMESTAMP_MAX)
     try:
         fence = _validate(state, context, request)
     except GroupError as error:

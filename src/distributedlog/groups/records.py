@@ -7,6 +7,7 @@ from distributedlog.groups.classic_group import ClassicGroup
 from distributedlog.groups.classic_member import ClassicMember
 from distributedlog.groups.offset_store import CommittedOffset
 from distributedlog.groups.outcome import Change
+from distributedlog.wire.schema import ZERO_UUID
 from distributedlog.wire.values.consumer_group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -43,17 +44,17 @@ OFFSET_COMMIT_VERSION_WITH_EXPIRY: Final = 1
 
 
 def offset_commit(group_id: str, topic: str, partition: int, value: CommittedOffset) -> Change:
-    """A position."""
+    """A position. One with an expiry of its own has no room for the leader epoch and the topic's id."""
     expires = value.expire_timestamp_ms != -1
     return Change(
         OffsetCommitKey(group_id, topic, partition),
         OffsetCommitValue(
             offset=value.offset,
-            leader_epoch=value.leader_epoch,
+            leader_epoch=-1 if expires else value.leader_epoch,
             metadata=value.metadata,
             commit_timestamp=value.commit_timestamp_ms,
             expire_timestamp=value.expire_timestamp_ms,
-            topic_id=value.topic_id,
+            topic_id=ZERO_UUID if expires else value.topic_id,
         ),
         OFFSET_COMMIT_VERSION_WITH_EXPIRY if expires else OFFSET_COMMIT_VERSION,
     )
