@@ -7,15 +7,17 @@ costs next to nothing.
 
 from typing import TYPE_CHECKING
 
+from distributedlog.version import VERSION
+
 if TYPE_CHECKING:
     from distributedlog.log import Entry, FixedRecordLog, Log, LogError, LogReader, Record
 
-__version__ = "0.1.0"
-__all__ = ["Entry", "FixedRecordLog", "Log", "LogError", "LogReader", "Record"]
+__version__ = VERSION
+__all__ = ["Entry", "FixedRecordLog", "Log", "LogError", "LogReader", "Record", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    if name in __all__:
+    if name in __all__ and not name.startswith("_"):
         from distributedlog import log  # noqa: PLC0415 (lazy on purpose)
 
         return getattr(log, name)

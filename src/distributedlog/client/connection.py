@@ -15,6 +15,7 @@ from distributedlog.client.errors import (
 )
 from distributedlog.client.negotiation import BrokerVersions, api_of_request
 from distributedlog.client.settings import ClientSettings
+from distributedlog.version import VERSION
 from distributedlog.wire import APIS, Api, ErrorCode
 from distributedlog.wire.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -94,7 +95,7 @@ class Connection(asyncio.Protocol):
         api = APIS[API_VERSIONS]
         version = api.last
         while True:
-            hello = ApiVersionsRequest(SOFTWARE_NAME, _software_version())
+            hello = ApiVersionsRequest(SOFTWARE_NAME, VERSION)
             response: ApiVersionsResponse = await self._exchange(
                 api, version, hello, self._settings.request_timeout_ms
             )
@@ -179,9 +180,3 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     return str(error) or type(error).__name__
-
-
-def _software_version() -> str:
-    from distributedlog import __version__  # noqa: PLC0415 - the package's own __init__
-
-    return __version__
