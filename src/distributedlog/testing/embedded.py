@@ -60,8 +60,8 @@ class EmbeddedBroker:
     def start(self) -> "EmbeddedBroker":
         """Start in a thread of its own, as ``with`` does. Again after `stop`, with the data of before."""
         self._check_stopped()
-        thread = BrokerThread(self._settings())
         try:
+            thread = BrokerThread(self._settings())
             self._node = thread.start()
         except BaseException:
             self._discard()
