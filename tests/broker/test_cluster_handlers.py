@@ -32,6 +32,10 @@ from distributedlog.wire.k49_alter_client_quotas import (
     QuotaAlteration,
     QuotaOperation,
 )
+from distributedlog.wire.k50_describe_user_scram_credentials import (
+    DescribedUserName,
+    DescribeUserScramCredentialsRequest,
+)
 from distributedlog.wire.k60_describe_cluster import DescribeClusterRequest
 from distributedlog.wire.k71_get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from distributedlog.wire.k72_push_telemetry import PushTelemetryRequest
@@ -65,7 +69,8 @@ def test_api_versions_tells_what_is_served(served, version):
         assert (features, finalized) == ({}, {})
     else:
         assert finalized == {"metadata.version": 25, "group.version": 1}
-        assert features["group.version"] == (0 if version >= 4 else 1, 1)
+        # A feature that may be at level 0 is not told to clients that take this for an error.
+        assert features.get("group.version") == ((0, 1) if version >= 4 else None)
         assert response.finalized_features_epoch == served.image.end_offset
 
 
@@ -133,9 +138,17 @@ def test_pages_together_are_the_whole(served, limit):
     assert len(every) == -(-len(whole) // limit)
 
 
-def test_a_limit_of_nothing_means_the_brokers(served):
+def test_a_limit_of_nothing_is_a_limit_of_one(served):
     create(served, topic("a", 2))
-    assert list(pages(served, 0)) == [[("a", 0), ("a", 1)]]
+    assert list(pages(served, 0)) == list(pages(served, -5)) == [[("a", 0)], [("a", 1)]]
+
+
+def test_a_page_that_is_full_ends_before_a_topic_that_is_not_there(served):
+    create(served, topic("a", 2))
+    topics = [DescribeTopicPartitionsTopic(name) for name in ("a", "b")]
+    response = served.ask(DESCRIBE_TOPIC_PARTITIONS, DescribeTopicPartitionsRequest(topics, 2))
+    assert [t.name for t in response.topics] == ["a"]
+    assert response.next_cursor.topic_name == "b"
 
 
 def test_topics_that_are_not_there(served):
@@ -160,9 +173,10 @@ def test_a_cursor_between_topics(served):
     assert [(t.name, len(t.partitions)) for t in response.topics] == [("c", 2)]
 
 
-def test_a_cursor_that_cannot_be(served):
+@pytest.mark.parametrize("cursor", [("a", -1), ("b", 0)])
+def test_a_cursor_that_cannot_be(served, cursor):
     topics = [DescribeTopicPartitionsTopic("a")]
-    request = DescribeTopicPartitionsRequest(topics, 10, TopicPartitionCursor("a", -1))
+    request = DescribeTopicPartitionsRequest(topics, 10, TopicPartitionCursor(*cursor))
     response = served.ask(DESCRIBE_TOPIC_PARTITIONS, request)
     assert response.topics[0].error_code == ErrorCode.INVALID_REQUEST
 
@@ -270,3 +284,17 @@ def test_nobody_wants_a_clients_metrics(served):
         assert served.ask(PUSH_TELEMETRY, PushTelemetryRequest(instance, subscription)).error_code == error
     large = PushTelemetryRequest(mine, 0, metrics=bytes(2**20 + 1))
     assert served.ask(PUSH_TELEMETRY, large).error_code == ErrorCode.TELEMETRY_TOO_LARGE
+
+
+# -- credentials ----------------------------------------------------------------------------------------
+
+
+def test_no_user_has_credentials(served):
+    assert served.ask(50, DescribeUserScramCredentialsRequest(None)).results == []
+    users = [DescribedUserName(name) for name in ("a", "b", "b")]
+    response = served.ask(50, DescribeUserScramCredentialsRequest(users))
+    assert response.error_code == 0
+    assert [(result.user, result.error_code) for result in response.results] == [
+        ("a", ErrorCode.RESOURCE_NOT_FOUND),
+        ("b", ErrorCode.DUPLICATE_RESOURCE),
+    ]

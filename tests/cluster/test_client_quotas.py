@@ -85,6 +85,7 @@ def test_validate_only_records_nothing():
         [("user", "")],
         [("user", "u"), ("user", "v")],
         [("ip", "1.1.1.1"), ("user", "u")],
+        [("ip", "nowhere..")],
     ],
 )
 def test_entities_that_cannot_be(parts):
@@ -133,11 +134,11 @@ def test_the_default_and_any(image):
 @pytest.mark.parametrize(
     "components",
     [
+        [("", ANY, None)],
         [("user", EXACT, None)],
         [("user", ANY, "u")],
         [("user", 3, None)],
         [("user", ANY, None), ("user", ANY, None)],
-        [("team", ANY, None)],
         [("user", ANY, None), ("ip", ANY, None)],
     ],
 )
@@ -145,3 +146,9 @@ def test_questions_that_cannot_be(image, components):
     with pytest.raises(Refused) as refused:
         found(image, *components)
     assert refused.value.code == ErrorCode.INVALID_REQUEST
+
+
+def test_entities_that_a_later_version_may_know(image):
+    with pytest.raises(Refused) as refused:
+        found(image, ("team", ANY, None))
+    assert refused.value.code == ErrorCode.UNSUPPORTED_VERSION

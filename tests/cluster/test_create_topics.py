@@ -83,7 +83,7 @@ def test_a_name_that_stands_twice_is_answered_once_and_made_by_neither():
 
 
 def test_the_metadata_log_is_no_topic():
-    assert error_of(wanted("__cluster_metadata")) is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert error_of(wanted("__cluster_metadata")) is ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("partitions", [0, -2, -(2**31)])

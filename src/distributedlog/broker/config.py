@@ -212,6 +212,22 @@ class BrokerConfig:
         at_least(1), "Session timeout of groups of the consumer protocol.", dynamic=True)
     group_consumer_heartbeat_interval_ms: int = _key("group.consumer.heartbeat.interval.ms", _INT, 5_000,
         at_least(1), "Heartbeat interval of groups of the consumer protocol.", dynamic=True)
+    group_consumer_min_session_timeout_ms: int = _key("group.consumer.min.session.timeout.ms", _INT, 45_000,
+        at_least(1), "Shortest session timeout that a group may set for itself.")
+    group_consumer_max_session_timeout_ms: int = _key("group.consumer.max.session.timeout.ms", _INT, 60_000,
+        at_least(1), "Longest session timeout that a group may set for itself.")
+    group_consumer_min_heartbeat_interval_ms: int = _key("group.consumer.min.heartbeat.interval.ms", _INT,
+        5_000, at_least(1), "Shortest heartbeat interval that a group may set for itself.")
+    group_consumer_max_heartbeat_interval_ms: int = _key("group.consumer.max.heartbeat.interval.ms", _INT,
+        15_000, at_least(1), "Longest heartbeat interval that a group may set for itself.")
+    group_consumer_assignment_interval_ms: int = _key("group.consumer.assignment.interval.ms", _INT, 1_000,
+        at_least(0), "The least time between two assignments of a group of the consumer protocol.")
+    group_consumer_min_assignment_interval_ms: int = _key("group.consumer.min.assignment.interval.ms", _INT,
+        0, at_least(0), "Shortest assignment interval that a group may set for itself.")
+    group_consumer_max_assignment_interval_ms: int = _key("group.consumer.max.assignment.interval.ms", _INT,
+        15_000, at_least(0), "Longest assignment interval that a group may set for itself.")
+    group_consumer_regex_refresh_interval_ms: int = _key("group.consumer.regex.refresh.interval.ms", _INT,
+        600_000, at_least(10_000), "How often the topics of a regular expression are looked for anew.")
     group_consumer_max_size: int = _key("group.consumer.max.size", _INT, INT32_MAX, at_least(1),
         "Most members of a group of the consumer protocol.")
     group_consumer_assignors: tuple[str, ...] = _key("group.consumer.assignors", _LIST, ("uniform", "range"),

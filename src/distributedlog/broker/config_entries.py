@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distributedlog.broker.config import BROKER_KEYS, NOT_SET
 from distributedlog.broker.dynamic_config import ALL_BROKERS
-from distributedlog.broker.group_config import GROUP_KEYS, group_default
+from distributedlog.broker.group_config import GROUP_KEYS, broker_key_of
 from distributedlog.broker.topic_config import SYNONYMS, TOPIC_KEYS, default_value
 from distributedlog.cluster.image import ResourceType
 from distributedlog.log.config_key import ConfigKey
@@ -47,28 +47,17 @@ def topic_entries(broker: "Broker", configs: Mapping[str, str]) -> list[ConfigEn
     """Every key that a topic may have, for a topic on which these configs were set."""
     entries = []
     for name, key in TOPIC_KEYS.items():
-        synonyms = []
+        own, synonyms = None, []
         if name in configs:
             own = key.format(key.parse(configs[name]))
             synonyms.append(EntrySynonym(name, own, Source.DYNAMIC_TOPIC_CONFIG))
-        for broker_key, factor in SYNONYMS.get(name, ()):
-            synonyms += _converted(key, _broker_synonyms(broker, broker_key), factor)
-        if synonyms:
-            value, source = synonyms[0].value, synonyms[0].source
-        else:
-            value, source = key.format(default_value(broker.config, name)), Source.DEFAULT_CONFIG
+        for broker_key, _ in SYNONYMS.get(name, ()):
+            synonyms += _broker_synonyms(broker, broker_key)
+        source = synonyms[0].source if synonyms else Source.DEFAULT_CONFIG
+        # A synonym is told in its own unit, as 168 of log.retention.hours.
+        value = own if own is not None else key.format(default_value(broker.config, name))
         entries.append(ConfigEntry(name, value, source, synonyms, key))
     return entries
-
-
-def _converted(key: ConfigKey, synonyms: list[EntrySynonym], factor: int) -> list[EntrySynonym]:
-    """Kafka tells the synonyms in the unit of the topic's key."""
-    if factor == 1:
-        return synonyms
-    return [
-        EntrySynonym(name, None if text is None else key.format(max(int(text) * factor, -1)), source)
-        for name, text, source in synonyms
-    ]
 
 
 def broker_entries(broker: "Broker") -> list[ConfigEntry]:
@@ -119,8 +108,7 @@ def group_entries(broker: "Broker", group_id: str) -> list[ConfigEntry]:
     configs = broker.image.configs_of(ResourceType.GROUP, group_id)
     entries = []
     for name, key in GROUP_KEYS.items():
-        default = key.format(group_default(broker.config, name))
-        synonyms = [EntrySynonym(name, default, Source.DEFAULT_CONFIG)]
+        synonyms = _broker_synonyms(broker, broker_key_of(name))
         if name in configs:
             synonyms.insert(0, EntrySynonym(name, configs[name], Source.GROUP_CONFIG))
         entries.append(ConfigEntry(name, synonyms[0].value, synonyms[0].source, synonyms, key))

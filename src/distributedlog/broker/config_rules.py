@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from distributedlog.broker.config import BROKER_KEYS, broker_key
+from distributedlog.broker.config import BROKER_KEYS, BrokerConfig, broker_key
 from distributedlog.broker.dynamic_config import ALL_BROKERS, effective_config
-from distributedlog.broker.group_config import GROUP_KEYS
+from distributedlog.broker.group_config import GROUP_KEYS, check_group_value
 from distributedlog.broker.topic_config import TOPIC_KEYS, default_value, topic_settings
 from distributedlog.cluster.image import ClusterImage, ConfigResource, ResourceType
 from distributedlog.cluster.refused import Refused
@@ -52,16 +52,21 @@ class BrokerConfigRules:
                 case ResourceType.BROKER:
                     self._check_broker(image, resource[1], changed, configs)
                 case ResourceType.GROUP:
-                    _check_group(resource[1], configs)
+                    _check_group(self._broker.config, resource[1], configs)
                 case _:
                     raise Refused(
                         ErrorCode.INVALID_REQUEST,
                         f"resources of type {resource[0]} have no configuration here",
                     )
         except InvalidConfig as error:
-            raise Refused(ErrorCode.INVALID_CONFIG, error.reason) from None
+            # Kafka's controller knows the keys of topics and groups, and leaves those of brokers to them.
+            is_broker = resource[0] == ResourceType.BROKER
+            code = ErrorCode.INVALID_REQUEST if is_broker else ErrorCode.INVALID_CONFIG
+            raise Refused(code, error.reason) from None
 
     def _check_topic(self, image: ClusterImage, name: str, configs: Mapping[str, str]) -> None:
+        if not name:
+            raise Refused(ErrorCode.INVALID_REQUEST, "there are no defaults of topics but the brokers'")
         check_name(name)
         if name not in image.topics_by_name:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -89,7 +94,7 @@ class BrokerConfigRules:
         topic_settings(config, {})
 
 
-def _check_group(name: str, configs: Mapping[str, str]) -> None:
+def _check_group(config: BrokerConfig, name: str, configs: Mapping[str, str]) -> None:
     if not name:
         raise Refused(ErrorCode.INVALID_REQUEST, "a group's name cannot be empty")
     for key, text in configs.items():
@@ -98,4 +103,4 @@ def _check_group(name: str, configs: Mapping[str, str]) -> None:
             raise InvalidConfig(
                 key, text, f"there is no group configuration {key[:200]!r}: there are {known}"
             )
-        GROUP_KEYS[key].parse(text)
+        check_group_value(config, key, text)

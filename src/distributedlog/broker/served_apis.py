@@ -13,16 +13,19 @@ from distributedlog.wire.apis import ADVERTISED_VERSIONS, APIS
 
 _SERVED: Final = (
     0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 32, 33, 35, 37, 42, 44, 47, 48, 49,
-    60, 61, 68, 69, 71, 72, 75,
+    50, 60, 61, 68, 69, 71, 72, 75,
 )  # fmt: skip
 _NOT_TOLD: Final = frozenset({71, 72})
 
+#: Versions that Kafka has drafted and does not serve yet: InitProducerId 6 belongs to KIP-939.
+_LAST: Final = {22: 5}
+
 #: First and last version by key.
 SERVED_VERSIONS: Final[Mapping[int, tuple[int, int]]] = MappingProxyType(
-    {key: (APIS[key].first, APIS[key].last) for key in _SERVED}
+    {key: (APIS[key].first, _LAST.get(key, APIS[key].last)) for key in _SERVED}
 )
 
 #: What ApiVersions tells.
 ADVERTISED: Final[Mapping[int, tuple[int, int]]] = MappingProxyType(
-    {key: ADVERTISED_VERSIONS[key] for key in _SERVED if key not in _NOT_TOLD}
+    {key: (ADVERTISED_VERSIONS[key][0], SERVED_VERSIONS[key][1]) for key in _SERVED if key not in _NOT_TOLD}
 )

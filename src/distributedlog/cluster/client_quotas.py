@@ -6,6 +6,7 @@ a type that have no quota of their own.
 
 import math
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 from typing import Final
 
 from distributedlog.cluster.image import ClusterImage, QuotaEntity
@@ -85,8 +86,11 @@ def _checked_entity(parts: Sequence[AlteredQuotaEntity]) -> QuotaEntity:
     if not types:
         raise Refused(ErrorCode.INVALID_REQUEST, "the entity of a quota cannot be empty")
     _check_types(types)
-    if any(part.entity_name == "" for part in parts):
-        raise Refused(ErrorCode.INVALID_REQUEST, "the name in a quota's entity cannot be empty")
+    for part in parts:
+        if part.entity_name == "":
+            raise Refused(ErrorCode.INVALID_REQUEST, "the name in a quota's entity cannot be empty")
+        if part.entity_type == IP and part.entity_name is not None:
+            _check_address(part.entity_name)
     return tuple(sorted((part.entity_type, part.entity_name) for part in parts))
 
 
@@ -100,6 +104,13 @@ def _check_types(types: Sequence[str]) -> None:
         raise Refused(ErrorCode.INVALID_REQUEST, "an address does not go together with a user or client id")
 
 
+def _check_address(text: str) -> None:
+    try:
+        ip_address(text)
+    except ValueError:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"{text[:100]!r} is no IP address") from None
+
+
 def _check_value(operation: QuotaOperation) -> None:
     value = operation.value
     if not math.isfinite(value) or value <= 0:
@@ -110,6 +121,11 @@ def _check_value(operation: QuotaOperation) -> None:
 
 def find_quotas(image: ClusterImage, request: DescribeClientQuotasRequest) -> list[DescribedQuotaEntry]:
     """All quotas whose entity fits every component; with ``strict`` it has no other parts."""
+    for component in request.components:
+        if component.entity_type and component.entity_type not in (USER, CLIENT_ID, IP):
+            raise Refused(
+                ErrorCode.UNSUPPORTED_VERSION, f"there are no entities {component.entity_type[:100]!r}"
+            )
     _check_types([component.entity_type for component in request.components])
     for component in request.components:
         if component.match_type not in (EXACT, DEFAULT, ANY):

@@ -83,7 +83,7 @@ def _new_topic(
     names: Mapping[str, None], wanted: CreatableTopic, rules: TopicRules, partitions_max: int
 ) -> TopicImage:
     if wanted.name == METADATA_TOPIC:
-        raise Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "the metadata log is not a topic")
+        raise Refused(ErrorCode.INVALID_REQUEST, "the metadata log is not a topic")
     check_name(wanted.name)
     if wanted.name in names:
         raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {wanted.name!r} exists already")

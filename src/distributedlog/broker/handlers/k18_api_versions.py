@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from distributedlog.broker.context import RequestContext
 
 FIRST_WITH_SOFTWARE: Final = 3
-#: Clients before this version took a feature's lowest level of 0 for an error.
+#: Clients before this version take a feature's lowest level of 0 for an error: they are not told of it.
 FIRST_WITH_LEVEL_0: Final = 4
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -34,12 +34,12 @@ def handle(broker: "Broker", context: "RequestContext", request: ApiVersionsRequ
         if not _SOFTWARE.fullmatch(name) or not _SOFTWARE.fullmatch(version):
             return ApiVersionsResponse(int(ErrorCode.INVALID_REQUEST))
         context.client.software_name, context.client.software_version = name, version
-    level_min = 0 if context.version >= FIRST_WITH_LEVEL_0 else 1
     return ApiVersionsResponse(
         api_keys=[ApiVersion(key, first, last) for key, (first, last) in sorted(ADVERTISED.items())],
         supported_features=[
-            SupportedFeatureKey(name, max(first, level_min), last)
+            SupportedFeatureKey(name, first, last)
             for name, (first, last) in SUPPORTED_LEVELS.items()
+            if first or context.version >= FIRST_WITH_LEVEL_0
         ],
         finalized_features_epoch=broker.image.end_offset,
         finalized_features=[

@@ -25,25 +25,24 @@ def handle(
     broker: "Broker", context: "RequestContext", request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
     cursor = request.cursor
-    if cursor is not None and cursor.partition_index < 0:
+    named = {topic.name for topic in request.topics}
+    if cursor is not None and (cursor.partition_index < 0 or (named and cursor.topic_name not in named)):
         refused: DescribeTopicPartitionsResponse = error_response(context, request, ErrorCode.INVALID_REQUEST)
         return refused
     there = broker.image.topics_by_name
-    names = sorted({topic.name for topic in request.topics} if request.topics else there)
-    room = broker.config.max_request_partition_size_limit
-    if request.response_partition_limit > 0:
-        room = min(room, request.response_partition_limit)
+    names = sorted(named or there)
+    room = max(min(broker.config.max_request_partition_size_limit, request.response_partition_limit), 1)
     response = DescribeTopicPartitionsResponse()
     for name in names:
         if cursor is not None and name < cursor.topic_name:
             continue
+        if room <= 0:
+            response.next_cursor = TopicPartitionCursor(name, 0)
+            break
         topic = there.get(name)
         if topic is None:
             response.topics.append(_unknown(name))
             continue
-        if room <= 0:
-            response.next_cursor = TopicPartitionCursor(name, 0)
-            break
         first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
         page = topic.partitions[first : first + room]
         response.topics.append(_described(broker, topic, page))
@@ -56,7 +55,7 @@ def handle(
 
 def _unknown(name: str) -> DescribedTopic:
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
-    return DescribedTopic(int(code), name)
+    return DescribedTopic(int(code), name, topic_authorized_operations=TOPIC_OPERATIONS)
 
 
 def _described(broker: "Broker", topic: TopicImage, page: tuple[PartitionImage, ...]) -> DescribedTopic:
