@@ -1,5 +1,6 @@
 """What `import distributedlog` gives, and what it does not cost."""
 
+import importlib.metadata
 import subprocess
 import sys
 
@@ -49,11 +50,15 @@ def test_a_log_is_written_and_read_without_the_extra(tmp_path):
     assert not {module.split(".")[0] for module in heavy(loaded)} & {"numba", "numpy", "pyarrow"}
 
 
-@pytest.mark.parametrize("name", distributedlog.__all__)
+@pytest.mark.parametrize("name", sorted(set(distributedlog.__all__) - {"__version__"}))
 def test_every_public_name_is_there(name):
     from distributedlog import log
 
     assert getattr(distributedlog, name) is getattr(log, name)
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert distributedlog.__version__ == importlib.metadata.version("distributedlog")
 
 
 def test_another_name_is_an_attribute_error_as_everywhere():

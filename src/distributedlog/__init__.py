@@ -7,17 +7,20 @@ costs next to nothing.
 
 from typing import TYPE_CHECKING
 
-from distributedlog.version import VERSION
-
 if TYPE_CHECKING:
     from distributedlog.log import Entry, FixedRecordLog, Log, LogError, LogReader, Record
 
-__version__ = VERSION
+    __version__: str
+
 __all__ = ["Entry", "FixedRecordLog", "Log", "LogError", "LogReader", "Record", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    if name in __all__ and not name.startswith("_"):
+    if name == "__version__":
+        from distributedlog.version import VERSION  # noqa: PLC0415 (lazy on purpose)
+
+        return VERSION
+    if name in __all__:
         from distributedlog import log  # noqa: PLC0415 (lazy on purpose)
 
         return getattr(log, name)

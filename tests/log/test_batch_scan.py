@@ -3,11 +3,11 @@
 import struct
 
 import pytest
-from partition_files import batch
 
 from distributedlog.log import batch_scan
 from distributedlog.log.batch_scan import ScanEnd, scan_batches
 from distributedlog.log.files import REAL_FILES, OpenFile
+from partition_files import batch
 
 BATCHES = [batch(0, [b"a", b"b"]), batch(2, [b"c" * 500]), batch(7, [b"d"] * 3, leader_epoch=4)]
 SIZES = [len(data) for data in BATCHES]
