@@ -1,4 +1,5 @@
-"""The broker is killed with SIGKILL under load, again and again on one directory, in part while it recovers.
+"""The broker is killed with SIGKILL under load, again and again on one directory: while it recovers, while it
+answers, and when it has records whose producer does not know it.
 
 What it acknowledged is there once, at the offset that it told; the consumer that was running goes on without
 a rebalance and misses nothing; commits that were acknowledged are where the group begins again.
@@ -19,7 +20,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from tests.broker_fire.asking import committed, create_topic, end_offset, records_of
 from tests.server.processes import Client, dlog_start
 
-from fault_proxy import DEADLINE_SECONDS, FaultProxy
+from fault_proxy import DEADLINE_SECONDS, PRODUCE, FaultProxy
 
 SEED = int(os.environ.get("DLOG_SEED", "1"))
 KILLS = 20
@@ -109,9 +110,13 @@ class Load:
             self.turn()
 
 
+def ends_of(client):
+    return [end_offset(client, TOPIC, partition) for partition in range(PARTITIONS)]
+
+
 def check_what_survived(client, load):
     """What was promised before the kill, asked for after it."""
-    ends = [end_offset(client, TOPIC, partition) for partition in range(PARTITIONS)]
+    ends = ends_of(client)
     for partition, offset in load.told.values():
         assert offset < ends[partition]
     for partition, offset in load.committed.items():
@@ -128,6 +133,14 @@ def start_load(client, port):
 def send_more(load, count):
     wanted = len(load.told) + count
     load.until(lambda: len(load.told) >= wanted)
+
+
+def send_what_is_not_answered(load, proxy):
+    """Let the broker have records of which the producer does not know that: it will send them again."""
+    before = proxy.withheld[PRODUCE]
+    proxy.silent_from = PRODUCE
+    load.until(lambda: proxy.withheld[PRODUCE] > before)
+    proxy.silent_from = None
 
 
 def verify(path):
@@ -156,7 +169,9 @@ def test_what_was_acknowledged_survives_twenty_kills(tmp_path):
                     with Client(process.port) as client:
                         load = load or start_load(client, proxy.port)
                         check_what_survived(client, load)
-                    send_more(load, random.choice((1, 50, 300, 1000)))
+                        send_more(load, random.choice((1, 50, 300, 1000)))
+                        if kill % 3 == 1:
+                            send_what_is_not_answered(load, proxy)
                 process.popen.kill()
                 assert process.popen.wait() == -signal.SIGKILL
         with dlog_start(*arguments, cwd=tmp_path) as process:
@@ -185,7 +200,7 @@ def check_records(client, load):
 
 
 def check_consumer(client, load):
-    ends = [end_offset(client, TOPIC, partition) for partition in range(PARTITIONS)]
+    ends = ends_of(client)
     deadline = time.monotonic() + DEADLINE_SECONDS
     while [len(load.consumed[partition]) for partition in range(PARTITIONS)] < ends:
         assert time.monotonic() < deadline, "the consumer did not come to the end"

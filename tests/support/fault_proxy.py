@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import enum
 import threading
+from collections import Counter
 from random import Random
 
 PRODUCE = 0
@@ -44,6 +45,10 @@ class FaultProxy:
         self.met = []
         #: Pairs of responses to a request that arrived twice.
         self.doubled = []
+        #: A connection that is about to answer a request of this API answers nothing any more.
+        self.silent_from = None
+        #: How many answers to requests of an API were kept back because their connection is silent.
+        self.withheld = Counter()
         self._chance = Random(seed)
         self._faults = tuple(faults)
         self._share = share
@@ -129,6 +134,8 @@ class _Link:
         self._broker_reader, self._broker_writer = broker_reader, broker_writer
         self._response_faults = {}
         self._doubled = {}
+        self._api_keys = {}  # of the requests without a response, by correlation id
+        self.is_silent = False
 
     async def run(self):
         with contextlib.suppress(_Cut, asyncio.IncompleteReadError, ConnectionError):
@@ -144,6 +151,7 @@ class _Link:
             frame = await _read_frame(self._client_reader)
             api_key, correlation_id = int.from_bytes(frame[4:6]), frame[8:12]
             fault = self._proxy.choose(api_key)
+            self._api_keys[correlation_id] = api_key
             if fault is Fault.LOSE_REQUEST:
                 raise _Cut
             if fault is Fault.HALF_REQUEST:
@@ -159,7 +167,6 @@ class _Link:
             await self._broker_writer.drain()
 
     async def _responses(self):
-        is_silent = False
         while True:
             frame = await _read_frame(self._broker_reader)
             correlation_id = frame[4:8]
@@ -179,8 +186,12 @@ class _Link:
                 raise _Cut
             if fault is Fault.DELAY:
                 await asyncio.sleep(self._proxy.delay)
-            is_silent = is_silent or fault is Fault.SILENCE
-            if not is_silent:
+            api_key = self._api_keys.pop(correlation_id)
+            if fault is Fault.SILENCE or api_key == self._proxy.silent_from:
+                self.is_silent = True
+            if self.is_silent:
+                self._proxy.withheld[api_key] += 1
+            else:
                 self._client_writer.write(frame)
                 await self._client_writer.drain()
 
