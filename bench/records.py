@@ -128,12 +128,14 @@ def decoding(quick: bool) -> list[Figure]:
     """The reader's part: 100-byte records to Python objects."""
     batch = bytes(encode_batch(hundred_byte_records()))
     keyed = bytes(encode_batch([(TIMESTAMP, b"key-%04d" % i, bytes(82), ()) for i in range(BATCH_RECORDS)]))
+    uneven = bytes(encode_batch([(TIMESTAMP, None, bytes(60 + i % 61), ()) for i in range(BATCH_RECORDS)]))
     chunk = batch * 100
     consume = deque[Record](maxlen=0).extend
     tuples_of_chunk = ready_tuples(decode_batch(batch) * 100)
     return [
         decode_rate("decode_batch", batch, quick, bar=1.0),
         decode_rate("decode_batch with keys", keyed, quick, bar=1.0),
+        decode_rate("decode_batch, no two records of a size", uneven, quick),
         records_rate(
             "iterate_records over a chunk of 1.6 MB",
             lambda: consume(iterate_records(chunk)),

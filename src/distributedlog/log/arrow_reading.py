@@ -25,9 +25,12 @@ def read_columns(
     fetch: Fetch, offset: int, end_offset: int | None, columns: Sequence[str]
 ) -> Iterator[pyarrow.RecordBatch]:
     """The same as Arrow record batches of a few megabytes each, without a Python object per record."""
+    buffer = bytearray()
     while (found := fetch(offset, COLUMNS_CHUNK_BYTES)) is not None:
         offset, region = found
-        data = memoryview(region.read())
+        if len(buffer) < region.size:
+            buffer = bytearray(region.size)
+        data = region.read_into(buffer)
         start = 0
         while True:
             try:

@@ -148,6 +148,12 @@ class FileRegion:
     def read(self) -> bytes:
         return os.pread(self.file.fd, self.size, self.position)
 
+    def read_into(self, buffer: bytearray) -> memoryview:
+        """The same in a buffer that is used again, which saves taking megabytes each time; it is as large
+        as the region at least. What is returned is valid until the next read into it."""
+        view = memoryview(buffer)[: self.size]
+        return view[: os.preadv(self.file.fd, [view], self.position)]
+
     def __repr__(self) -> str:
         return f"FileRegion({self.file.path.name}, {self.position}, {self.size})"
 

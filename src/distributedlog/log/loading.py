@@ -6,7 +6,6 @@ batch that is not sound. Below the recovery point everything had reached the dis
 there is not a torn write but a broken disk or a foreign hand, and nothing is cut: `CorruptLog`.
 """
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,15 +20,13 @@ from distributedlog.log.leader_epochs import (
     LeaderEpochCheckpoint,
     LeaderEpochFileCache,
 )
+from distributedlog.log.listing import INDEX_SUFFIXES, DirectoryListing, list_directory
 from distributedlog.log.partition_log import PartitionLog
 from distributedlog.log.producer_state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
 from distributedlog.log.replay import replay_producers
 from distributedlog.log.segment import (
-    INDEX_SUFFIX,
     LOG_SUFFIX,
     RELATIVE_OFFSET_MAX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
     Segment,
     segment_path,
 )
@@ -40,7 +37,6 @@ from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD
 
 #: Sound batches behind a damaged one, put aside by recovery instead of thrown away.
 CUT_SUFFIX: Final = ".cut"
-INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 @dataclass(slots=True)
@@ -74,10 +70,13 @@ def open_partition_log(
     Below ``clean_offset`` it was compacted, and gaps are nothing to wonder at.
     """
     report = RecoveryReport(was_clean)
-    report.swaps_finished = finish_interrupted_swaps(files, directory)
-    remove_waste(files, directory)
-    base_offsets = _without_deleted(files, directory, segment_base_offsets(directory), log_start_offset)
-    _remove_orphan_indexes(files, directory, set(base_offsets))
+    listing = list_directory(directory)
+    if listing.has_leftovers:
+        report.swaps_finished = finish_interrupted_swaps(files, directory)
+        remove_waste(files, directory)
+        listing = list_directory(directory)
+    base_offsets = _without_deleted(files, directory, listing, log_start_offset)
+    _remove_orphan_indexes(files, directory, listing, set(base_offsets))
     created = not base_offsets
     segments = SegmentList(
         Segment(
@@ -114,10 +113,12 @@ def open_partition_log(
         _write_leader_epochs(files, directory, epochs)
     states = ProducerStateManager(producer_id_expiration_ms)
     snapshots = SnapshotFiles(files, directory)
-    snapshots.delete_from((log_end_offset if first_scanned is None else first_scanned) + 1)
+    snapshot_offset_max = log_end_offset if first_scanned is None else first_scanned
+    if any(offset > snapshot_offset_max for offset in listing.snapshot_offsets):
+        snapshots.delete_from(snapshot_offset_max + 1)
     if not report.was_clean:
         snapshots.delete_before(segments[0].base_offset)
-    first_rebuilt = _first_damaged_transaction_index(directory, segments, first_scanned)
+    first_rebuilt = _first_damaged_transaction_index(listing, segments, first_scanned)
     replay_producers(
         states,
         segments,
@@ -156,19 +157,20 @@ def _read_leader_epochs(files: Files, directory: Path) -> tuple[LeaderEpochFileC
 
 
 def _first_damaged_transaction_index(
-    directory: Path, segments: SegmentList, first_scanned: int | None
+    listing: DirectoryListing, segments: SegmentList, first_scanned: int | None
 ) -> int | None:
     """From which segment on the transaction indexes have to be written anew. Those that recovery has read
     are; of the others, few of which have one, the first that is damaged."""
-    names = set(os.listdir(directory))
-    for segment in segments:
-        if segment.base_offset == first_scanned:
-            break
-        if segment.path(TRANSACTION_INDEX_SUFFIX).name in names:
-            try:
-                segment.transaction_index.sanity_check(segment.base_offset)
-            except CorruptLog:
-                return segment.base_offset
+    if listing.transaction_indexes:
+        indexed = set(listing.transaction_indexes)
+        for segment in segments:
+            if segment.base_offset == first_scanned:
+                break
+            if segment.base_offset in indexed:
+                try:
+                    segment.transaction_index.sanity_check(segment.base_offset)
+                except CorruptLog:
+                    return segment.base_offset
     return first_scanned
 
 
@@ -197,19 +199,11 @@ def _write_leader_epochs(files: Files, directory: Path, epochs: LeaderEpochFileC
             raise
 
 
-def _is_segment_log(name: str) -> bool:
-    return len(name) == 20 + len(LOG_SUFFIX) and name.endswith(LOG_SUFFIX) and name[:20].isdigit()
-
-
-def segment_base_offsets(directory: Path) -> list[int]:
-    """Of all segments in a directory, rising."""
-    return sorted(int(name[:20]) for name in os.listdir(directory) if _is_segment_log(name))
-
-
 def _without_deleted(
-    files: Files, directory: Path, base_offsets: list[int], log_start_offset: int
+    files: Files, directory: Path, listing: DirectoryListing, log_start_offset: int
 ) -> list[int]:
     """Remove the segments below the log start offset that a loss of power has brought back."""
+    base_offsets = listing.base_offsets
     count = sum(next_base_offset <= log_start_offset for next_base_offset in base_offsets[1:])
     for base_offset in base_offsets[:count]:
         for suffix in (*INDEX_SUFFIXES, LOG_SUFFIX):
@@ -217,12 +211,13 @@ def _without_deleted(
     return base_offsets[count:]
 
 
-def _remove_orphan_indexes(files: Files, directory: Path, base_offsets: set[int]) -> None:
+def _remove_orphan_indexes(
+    files: Files, directory: Path, listing: DirectoryListing, base_offsets: set[int]
+) -> None:
     """An index whose log is gone would lie in the way of a later segment of that name."""
-    for name in os.listdir(directory):
-        stem, suffix = os.path.splitext(name)
-        if suffix in INDEX_SUFFIXES and stem.isdigit() and int(stem) not in base_offsets:
-            files.unlink(directory / name)
+    for name, base_offset in listing.indexes:
+        if base_offset not in base_offsets:
+            files.unlink_if_there(directory / name)
 
 
 # -- the end of the log -------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from distributedlog.log.checkpoints import LOG_START_OFFSET_CHECKPOINT, OffsetCh
 from distributedlog.log.embedded_layout import PARTITION, TOPIC
 from distributedlog.log.errors import CorruptLog, LogClosed, LogNotFound, OffsetOutOfRange
 from distributedlog.log.files import REAL_FILES, FileRegion
-from distributedlog.log.loading import segment_base_offsets
+from distributedlog.log.listing import list_directory
 from distributedlog.log.offset_journal import OffsetJournal, OffsetKind
 from distributedlog.log.partition_metadata import PARTITION_METADATA, PartitionMetadata
 from distributedlog.log.readable import ReadableLog
@@ -154,7 +154,7 @@ class LogReader(ReadableLog):
         if self._closed:
             raise LogClosed(str(self._root))
         known: dict[int, tuple[int, Segment]] = {}
-        base_offsets = segment_base_offsets(self._directory)
+        base_offsets = list_directory(self._directory).base_offsets
         for base_offset in base_offsets:
             try:
                 inode = os.stat(segment_path(self._directory, base_offset, LOG_SUFFIX)).st_ino

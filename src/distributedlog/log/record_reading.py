@@ -7,8 +7,7 @@ from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import FileRegion
 from distributedlog.records import CorruptBatchError, Record, iterate_batches, verify_crc
 from distributedlog.records.header import CONTROL_BIT
-from distributedlog.records.reading import decode_fields
-from distributedlog.records.record import make_record
+from distributedlog.records.reading import open_batch
 from distributedlog.records.seeking import decode_range
 
 #: Finds the batches from an offset on, within so many bytes; None at the end of the log. The offset comes
@@ -41,10 +40,10 @@ def read_records(fetch: Fetch, offset: int, end_offset: int | None = None) -> It
                 verify_crc(data, position, header)
                 end = next_offset if end_offset is None else end_offset
                 if offset <= header.base_offset and next_offset <= end:
-                    fields = decode_fields(data, position, header)
+                    records = open_batch(data, position, header)
                 else:
-                    fields = decode_range(data, position, header, offset, end)
-                yield from map(make_record, fields)
+                    records = decode_range(data, position, header, offset, end)
+                yield from records
                 if next_offset >= end and end_offset is not None:
                     return
                 damaged = position + header.size

@@ -28,9 +28,10 @@ class SnapshotFiles:
         """Of all snapshots there are, rising."""
         found = []
         for name in os.listdir(self._directory):
-            stem, suffix = os.path.splitext(name)
-            if suffix == SNAPSHOT_SUFFIX and stem.isdigit():
-                found.append(int(stem))
+            if name.endswith(SNAPSHOT_SUFFIX):
+                stem = name.removesuffix(SNAPSHOT_SUFFIX)
+                if stem.isdigit():
+                    found.append(int(stem))
         return sorted(found)
 
     def write(self, offset: int, entries: Iterable[ProducerStateEntry]) -> bool:

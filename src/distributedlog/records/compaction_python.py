@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from distributedlog.records.header import Buffer
-    from distributedlog.records.record import RecordFields
+    from distributedlog.records.record import Record
 
 ENTRY_SIZE: Final = 200
 """Bytes that a dictionary takes for a short key and an offset, generously measured."""
@@ -127,7 +127,7 @@ class PythonCompactor:
         writer.rebuild(position, b"".join(kept), len(rows), latest, horizon)
         return len(rows), without_key
 
-    def _surviving_rows(self, records: list[RecordFields], treatment: Treatment) -> tuple[list[int], int]:
+    def _surviving_rows(self, records: list[Record], treatment: Treatment) -> tuple[list[int], int]:
         """(which of the records survive, how many of the others have no key)."""
         if treatment & Treatment.KEEP_RECORDS:
             return list(range(len(records))), 0
@@ -235,7 +235,7 @@ def _damaged(header: BatchHeader, what: str) -> CorruptBatchError:
 
 
 def _new_horizon(
-    header: BatchHeader, treatment: Treatment, survivors: list[RecordFields], delete_horizon_ms: int
+    header: BatchHeader, treatment: Treatment, survivors: list[Record], delete_horizon_ms: int
 ) -> int | None:
     """The delete horizon that the batch is to get, if it has none and needs one."""
     if header.attributes & DELETE_HORIZON_BIT:

@@ -17,13 +17,12 @@ from distributedlog.records.header import (
     BatchHeader,
     parse_header,
 )
-from distributedlog.records.record import Record, make_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from distributedlog.records.header import Buffer
-    from distributedlog.records.record import RecordFields
+    from distributedlog.records.record import Record
 
 
 def decode_batch(
@@ -45,7 +44,7 @@ def decode_batch(
         position = 0
     if check_crc:
         verify_crc(buffer, position, header)
-    return list(map(make_record, decode_fields(buffer, position, header, decompressed_size_max)))
+    return open_batch(buffer, position, header, decompressed_size_max)
 
 
 def iterate_records(
@@ -68,25 +67,25 @@ def iterate_records(
 
 def _iterate_decoded(
     data: bytes, start_offset: int, check_crc: bool, decompressed_size_max: int
-) -> Iterator[Iterator[Record]]:
+) -> Iterator[list[Record]]:
     for position, header in iterate_batches(data):
         if check_crc:
             verify_crc(data, position, header)
         if header.attributes & CONTROL_BIT or header.last_offset < start_offset:
             continue
-        fields = decode_fields(data, position, header, decompressed_size_max)
+        records = open_batch(data, position, header, decompressed_size_max)
         if header.base_offset < start_offset:
-            fields = [record for record in fields if record[0] >= start_offset]
-        yield map(make_record, fields)
+            records = [record for record in records if record.offset >= start_offset]
+        yield records
 
 
-def decode_fields(
+def open_batch(
     data: bytes,
     position: int,
     header: BatchHeader,
     decompressed_size_max: int = DECOMPRESSED_SIZE_MAX,
-) -> list[RecordFields]:
-    """The records, as plain tuples, of a batch that lies wholly in `data` and whose CRC is right."""
+) -> list[Record]:
+    """The records of a batch that lies wholly in `data` and whose CRC is right."""
     start = position + HEADER_SIZE
     end = position + header.batch_length + LOG_OVERHEAD
     codec = header.attributes & COMPRESSION_MASK

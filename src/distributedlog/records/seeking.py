@@ -23,7 +23,7 @@ from distributedlog.records.header import (
 from distributedlog.records.varint import read_varint, read_varlong
 
 if TYPE_CHECKING:
-    from distributedlog.records.record import RecordFields
+    from distributedlog.records.record import Record
 
 
 def decode_range(
@@ -33,7 +33,7 @@ def decode_range(
     start_offset: int,
     end_offset: int,
     decompressed_size_max: int = DECOMPRESSED_SIZE_MAX,
-) -> list[RecordFields]:
+) -> list[Record]:
     """The records from ``start_offset`` up to, not including, ``end_offset`` of the batch at ``position``.
 
     The batch lies wholly in ``data`` and its CRC is right.
@@ -54,12 +54,12 @@ def decode_range(
         raise CorruptBatchError(
             f"records of the batch at offset {header.base_offset} end too early"
         ) from None
-    fields = decode_records(payload, start, end, replace(header, records_count=count))
-    if fields and not (start_offset <= fields[0][0] and fields[-1][0] < end_offset):
+    records = decode_records(payload, start, end, replace(header, records_count=count))
+    if records and not (start_offset <= records[0].offset and records[-1].offset < end_offset):
         raise CorruptBatchError(
             f"records of the batch at offset {header.base_offset} are not where they belong"
         )
-    return fields
+    return records
 
 
 def find_timestamp_in_batch(

@@ -19,7 +19,7 @@ from distributedlog.records.header import (
     Compression,
     parse_header,
 )
-from distributedlog.records.reading import decode_fields
+from distributedlog.records.reading import open_batch
 
 if TYPE_CHECKING:
     from distributedlog.records.header import Buffer
@@ -53,7 +53,7 @@ def validate_records(
     """As `validate_batch`, and every record can be read: lengths, increasing offsets, the count."""
     header = validate_batch(buffer, position)
     batch = bytes(memoryview(buffer)[position : position + header.size])
-    decode_fields(batch, 0, header, decompressed_size_max)
+    open_batch(batch, 0, header, decompressed_size_max)
     return header
 
 
