@@ -18,7 +18,10 @@ from bench.figure import Figure
 from bench.report import describe_machine, print_table, write_chart, write_json
 
 ORDER = ("wire", "records", "columns", "log")
-NOT_MEASURED = ("__main__", "bare_files", "by_hand", "figure", "report", "timing")
+NOT_MEASURED = (
+    "__main__", "bare_files", "by_hand", "figure", "kafka_node", "load_confluent", "load_requests", "loads",
+    "our_node", "raw_client", "report", "timing",
+)  # fmt: skip
 WIDTH_WITHOUT_TERMINAL = 110
 
 
