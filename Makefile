@@ -7,6 +7,8 @@
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
+# Tests and benchmarks start many processes, which is what compiled modules are for.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV    := .venv
 BIN     := $(VENV)/bin

@@ -1,5 +1,6 @@
 """``dlog start`` as a process."""
 
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,7 @@ class OurNode:
         self.process = subprocess.Popen(
             [*COMMAND, "--data", directory, "--listen", "127.0.0.1:0", "--set=console.level=error", *options],
             stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # pip leaves modules compiled
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

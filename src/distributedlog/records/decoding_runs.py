@@ -9,7 +9,6 @@ compared with that of the first, which `decoding` has checked.
 
 from __future__ import annotations
 
-import re
 from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,10 +26,11 @@ _ONE_BYTE_DELTAS: Final = 64
 _TWO_BYTE_DELTAS: Final = 8192
 #: The varints of the offset deltas 0, 1, 2 …, their first bytes and, where there are two, their second ones.
 _ONE_BYTE: Final = bytes(range(0, 2 * _ONE_BYTE_DELTAS, 2))
-_LOW: Final = bytes((2 * delta & 127) | 128 for delta in range(_TWO_BYTE_DELTAS))
-_HIGH: Final = bytes(2 * delta >> 7 for delta in range(_TWO_BYTE_DELTAS))
-_LAST_BYTES: Final = re.compile(rb"[\x00-\x7f]*")
-_FIRST_BYTES: Final = re.compile(rb"[\x80-\xff]*")
+_LOW: Final = bytes(range(128, 256, 2)) * 128
+_HIGH: Final = b"".join(bytes((high,)) * 64 for high in range(128))
+#: What a varint's last byte may be, and its other ones.
+_LAST_BYTES: Final = bytes(range(128))
+_FIRST_BYTES: Final = bytes(range(128, 256))
 _VARINT_ENDS_MAX: Final = 0x7F
 _WIDTH_MAX: Final = 2
 
@@ -139,8 +139,9 @@ def _count_with_equal_widths(data: bytes, position: int, shape: Shape, count: in
     size = shape.size
     for place in range(shape.timestamp, shape.offset):
         start = position + place
-        pattern = _FIRST_BYTES if place < shape.offset - 1 else _LAST_BYTES
-        count = pattern.match(data[start : start + count * size : size]).end()  # type: ignore[union-attr]
+        allowed = _FIRST_BYTES if place < shape.offset - 1 else _LAST_BYTES
+        column = data[start : start + count * size : size]
+        count = len(column) - len(column.lstrip(allowed))
     return count
 
 
