@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from bench.kafka_node import resident_memory_mb
@@ -18,11 +18,17 @@ class OurNode:
 
     name = "distributedlog"
 
-    def __init__(self, directory: str, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: str,
+        settings: Mapping[str, str] | None = None,
+        *,
+        command: Sequence[str] = COMMAND,
+    ) -> None:
         options = [f"--set={name}={value}" for name, value in (settings or {}).items()]
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [*COMMAND, "--data", directory, "--listen", "127.0.0.1:0", "--set=console.level=error", *options],
+            [*command, "--data", directory, "--listen", "127.0.0.1:0", "--set=console.level=error", *options],
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # pip leaves modules compiled
         )
