@@ -22,11 +22,11 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links --no-emit-package distributedlog
 
-.PHONY: help setup demo test fuzz peers bench check format lock upgrade clean
+.PHONY: help setup demo test fuzz peers bench bench-readme check format lock upgrade clean
 
 help:  ## say what the targets do
 	@echo "usage: make TARGET"
-	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: $(STAMP)  ## create .venv and install the pinned versions (the other targets do it by themselves)
 
@@ -58,6 +58,9 @@ peers: $(STAMP)  ## run the tests against Apache Kafka (needs Java 17+ and Maven
 
 bench: $(STAMP)  ## measure, and write build/bench.json and build/bench.svg (QUICK=1: only see that it runs)
 	@$(BIN)/python -m bench $(if $(QUICK),--quick) $(ARGS)
+
+bench-readme:  ## write what make bench measured into the README (ARGS=FILE … for other files)
+	@$(BIN)/python -m bench.readme $(ARGS)
 
 check: $(STAMP)  ## lint, formatting, types, import directions
 	@code=0; \
