@@ -7,8 +7,8 @@ import pytest
 from bench import readme
 
 FIGURE = {
-    "module": "start", "name": "idle memory", "value": 36.2, "unit": "MB", "ceiling": 395.0, "ceiling_is": "Kafka",
-    "bar": None, "ratio_bar": 1 / 6, "higher_is_better": False,
+    "module": "start", "name": "idle memory", "value": 36.2, "unit": "MB", "ceiling": 395.0,
+    "ceiling_is": "Kafka", "bar": None, "ratio_bar": 1 / 6, "higher_is_better": False,
 }  # fmt: skip
 CONTENT = {
     "quick": False,
