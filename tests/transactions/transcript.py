@@ -1,9 +1,10 @@
 """Golden transcripts: commands and the trace they leave, replayed by `test_transcripts.py`.
 
 A transcript is made of blocks with an empty line between them: comments, commands, a line of four dashes,
-and what the commands brought: records (``+``), markers (``!``), answers (``name <-``). After a wanted change,
-write the traces anew with ``python -m tests.transactions.transcript tests/transactions/transcripts/*.txt`` and
-read the difference.
+and what the commands brought: records (``+``), markers (``!``), answers (``name <-``). After a wanted change
+write the traces anew, and read the difference:
+
+python -m tests.transactions.transcript tests/transactions/transcripts/*.txt
 """
 
 import sys
