@@ -75,6 +75,9 @@ class CoordinatorShard(ABC, Generic[CoordinatorT, OutcomeT]):
     def _catch_up(self) -> None:
         """Let the coordinator know what happened around it, before it is asked something."""
 
+    def _applied(self, outcome: OutcomeT) -> None:
+        """An outcome's records are appended and applied, but not yet durable."""
+
     def _safe(self, outcome: OutcomeT) -> None:
         """An outcome's records are as durable as they are to be, and its replies sent."""
 
@@ -114,7 +117,7 @@ class CoordinatorShard(ABC, Generic[CoordinatorT, OutcomeT]):
         was_active = self.state is ShardState.ACTIVE
         self.state = ShardState.FAILED
         if was_active:
-            _deliver(self.coordinator.unloaded().replies)
+            deliver(self.coordinator.unloaded().replies)
         self._tell_loaded()
 
     def _reload(self) -> None:
@@ -200,6 +203,7 @@ class CoordinatorShard(ABC, Generic[CoordinatorT, OutcomeT]):
 
     def _release(self, outcome: OutcomeT, next_offset: int | None) -> None:
         """Answer when all that is appended by now is safe: at ``next_offset`` ends what is new of it."""
+        self._applied(outcome)
         if next_offset is None or self.partition.is_safe(next_offset):
             if self._held:
                 # Nothing new, but the answer may tell of what is not safe yet.
@@ -212,7 +216,7 @@ class CoordinatorShard(ABC, Generic[CoordinatorT, OutcomeT]):
         self.partition.wait_until_safe(lambda error: self._flushed(held, error))
 
     def _finish(self, outcome: OutcomeT) -> None:
-        _deliver(outcome.replies)
+        deliver(outcome.replies)
         self._safe(outcome)
 
     def _flushed(self, held: list[OutcomeT], error: LogError | None) -> None:
@@ -237,10 +241,11 @@ class CoordinatorShard(ABC, Generic[CoordinatorT, OutcomeT]):
                 self._fail(outcome.replies, ErrorCode.KAFKA_STORAGE_ERROR)
 
     def _fail(self, replies: Iterable[Reply], append_error: ErrorCode) -> None:
-        _deliver(self._failed_reply(reply, append_error) for reply in replies)
+        deliver(self._failed_reply(reply, append_error) for reply in replies)
 
 
-def _deliver(replies: Iterable[Reply]) -> None:
+def deliver(replies: Iterable[Reply]) -> None:
+    """Complete the `Pending`s that are the replies' tokens."""
     for pending, response in replies:
         pending.complete(response)
 

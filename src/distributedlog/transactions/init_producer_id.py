@@ -31,11 +31,14 @@ def init_producer_id(
     out: Outcome,
 ) -> None:
     """Answer, or want a producer id first."""
+    error = refusal(request, state.config.transaction_max_timeout_ms)
+    if error is not ErrorCode.NONE:
+        out.reply(context, failed(error, context.api_version))
+        return
     try:
-        _check(state, request)
         step = _step(state, context, request, given_id, out)
-    except TransactionError as error:
-        out.reply(context, failed(error.code, context.api_version))
+    except TransactionError as refused:
+        out.reply(context, failed(refused.code, context.api_version))
         return
     if step is None:
         out.ids_wanted.append(IdWanted(context, request))
@@ -54,16 +57,18 @@ def failed(code: ErrorCode, api_version: int) -> InitProducerIdResponse:
     return InitProducerIdResponse(0, int(error), NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 
-def _check(state: CoordinatorState, request: InitProducerIdRequest) -> None:
+def refusal(request: InitProducerIdRequest, timeout_ms_max: int) -> ErrorCode:
+    """What is wrong with a request whoever coordinates its transactional id; NONE where nothing is."""
     if not request.transactional_id:
-        raise TransactionError(ErrorCode.INVALID_REQUEST)
+        return ErrorCode.INVALID_REQUEST
     if request.enable_2pc:
         # What Kafka says where ``transaction.two.phase.commit.enable`` is false.
-        raise TransactionError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     if request.keep_prepared_txn:
-        raise TransactionError(ErrorCode.UNSUPPORTED_VERSION)
-    if not 0 < request.transaction_timeout_ms <= state.config.transaction_max_timeout_ms:
-        raise TransactionError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+        return ErrorCode.UNSUPPORTED_VERSION
+    if not 0 < request.transaction_timeout_ms <= timeout_ms_max:
+        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    return ErrorCode.NONE
 
 
 def _step(
