@@ -2,6 +2,7 @@
 #
 #   make test ARGS="tests/log -k roll"     anything after ARGS= goes to pytest
 #   make test PYTHON=/opt/python3.13/bin/python3
+#   make sim SEEDS=1000000                 as many worlds; DLOG_SEED=… sets the first
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -16,13 +17,14 @@ STAMP   := $(VENV)/.installed
 PEERS   := .peers
 WORKERS ?= 2
 CASES   ?= 1000000
+SEEDS   ?= 100000
 QUICK   ?=
 ARGS    ?=
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links --no-emit-package distributedlog
 
-.PHONY: help setup demo test fuzz peers bench bench-readme check format lock upgrade clean
+.PHONY: help setup demo test fuzz sim peers bench bench-readme check format lock upgrade clean
 
 help:  ## say what the targets do
 	@echo "usage: make TARGET"
@@ -51,6 +53,10 @@ test: $(STAMP)  ## run all tests that need no other Kafka implementation but Pyt
 fuzz: $(STAMP)  ## run the fuzz tests with CASES=… mutated inputs (default 1000000)
 	@DLOG_FUZZ_CASES=$(CASES) $(BIN)/pytest -n $(WORKERS) --dist worksteal --quiet --timeout=0 -m fuzz \
 		--ignore=tests/peers $(ARGS)
+
+sim: $(STAMP)  ## simulate transactions in a world that goes wrong, from SEEDS=… seeds (default 100000)
+	@DLOG_SIM_SEEDS=$(SEEDS) $(BIN)/pytest -n $(WORKERS) --dist worksteal --quiet --timeout=0 -m sim \
+		tests/transactions $(ARGS)
 
 peers: $(STAMP)  ## run the tests against Apache Kafka (needs Java 17+ and Maven)
 	@sh peers/fetch.sh $(PEERS)

@@ -68,7 +68,7 @@ def test_api_versions_tells_what_is_served(served, version):
     if version < 3:
         assert (features, finalized) == ({}, {})
     else:
-        assert finalized == {"metadata.version": 25, "group.version": 1}
+        assert finalized == {"metadata.version": 25, "group.version": 1, "transaction.version": 2}
         # A feature that may be at level 0 is not told to clients that take this for an error.
         assert features.get("group.version") == ((0, 1) if version >= 4 else None)
         assert response.finalized_features_epoch == served.image.end_offset

@@ -77,8 +77,3 @@ def test_an_empty_transactional_id_is_an_invalid_request(stage):
 def test_a_transaction_timeout_out_of_bounds(stage, timeout_ms):
     response = ask(stage, transactional_id="t", transaction_timeout_ms=timeout_ms)
     assert response.error_code == ErrorCode.INVALID_TRANSACTION_TIMEOUT
-
-
-def test_transactional_producers_wait_for_the_transactions_issue(stage):
-    response = ask(stage, transactional_id="t", transaction_timeout_ms=900_000)
-    assert (response.error_code, response.producer_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)

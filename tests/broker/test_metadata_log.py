@@ -151,7 +151,7 @@ def test_the_log_is_one_batch_per_round(served):
         size = 12 + struct.unpack_from(">i", data, 8)[0]
         sizes.append(struct.unpack_from(">i", data, 57)[0])
         data = data[size:]
-    assert sizes == [2, 6], "the features of a new cluster; three topics of two records each"
+    assert sizes == [3, 6], "the features of a new cluster; three topics of two records each"
 
 
 class FailingSync(Files):

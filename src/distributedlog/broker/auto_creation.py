@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from distributedlog.broker.config import BrokerConfig
 from distributedlog.broker.topic_rules import topic_rules
 from distributedlog.cluster.create_topics import create_topics
-from distributedlog.cluster.image import CONSUMER_OFFSETS_TOPIC, ClusterImage
+from distributedlog.cluster.image import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, ClusterImage
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from distributedlog.wire.values.metadata_records import MetadataRecord
@@ -39,15 +39,28 @@ def auto_create(broker: "Broker", names: Sequence[str], done: Callable[[Mapping[
 
 def wanted_topic(name: str, config: BrokerConfig) -> CreatableTopic:
     """A topic as it is made on demand: by the broker's defaults, or as a coordinator needs its own."""
-    if name != CONSUMER_OFFSETS_TOPIC:
-        return CreatableTopic(name, num_partitions=-1, replication_factor=-1)
+    configs: dict[str, object] = {}
+    partitions = replicas = -1
+    if name == CONSUMER_OFFSETS_TOPIC:
+        partitions, replicas = config.offsets_topic_num_partitions, config.offsets_topic_replication_factor
+        configs = {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": config.offsets_topic_segment_bytes,
+        }
+    elif name == TRANSACTION_STATE_TOPIC:
+        partitions = config.transaction_state_log_num_partitions
+        replicas = config.transaction_state_log_replication_factor
+        configs = {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": config.transaction_state_log_min_isr,
+            "segment.bytes": config.transaction_state_log_segment_bytes,
+            "unclean.leader.election.enable": "false",
+        }
     return CreatableTopic(
         name,
-        num_partitions=config.offsets_topic_num_partitions,
-        replication_factor=config.offsets_topic_replication_factor,
-        configs=[
-            CreatableTopicConfig("cleanup.policy", "compact"),
-            CreatableTopicConfig("compression.type", "producer"),
-            CreatableTopicConfig("segment.bytes", str(config.offsets_topic_segment_bytes)),
-        ],
+        num_partitions=partitions,
+        replication_factor=replicas,
+        configs=[CreatableTopicConfig(key, str(value)) for key, value in configs.items()],
     )

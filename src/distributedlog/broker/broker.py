@@ -21,6 +21,7 @@ from distributedlog.broker.producer_ids import ProducerIds
 from distributedlog.broker.quotas import Quotas
 from distributedlog.broker.scheduler import Scheduler
 from distributedlog.broker.topic_logs import TopicLogs
+from distributedlog.broker.transaction_runtime import TransactionRuntime
 from distributedlog.cluster.image import EMPTY_IMAGE, ClusterImage
 from distributedlog.log import LogDirectory
 from distributedlog.wire.values.metadata_records import MetadataRecord
@@ -68,6 +69,7 @@ class Broker:
         self.producer_ids = ProducerIds(self)
         self.quotas = Quotas(self)
         self.groups = GroupRuntime(self)
+        self.transactions = TransactionRuntime(self)
         self.upkeep = LogUpkeep(self)
         self.is_running = False
 
@@ -79,6 +81,7 @@ class Broker:
         if image.topics_by_id or self.metadata_log.removed_topic_ids:
             self.topic_logs.clear_strays(self.metadata_log.removed_topic_ids)
         self.groups.start()
+        self.transactions.start()
         self.upkeep.start()
         self.is_running = True
 
@@ -87,6 +90,7 @@ class Broker:
         self.is_running = False
         self.upkeep.stop()
         self.waiting_fetches.close()
+        self.transactions.close()
         self.groups.close()
         self.partitions.close()
         self.controller.close()

@@ -66,6 +66,7 @@ def _topic_default(name: str, topic_key: str, *, unset: bool = False) -> Any:
 
 _BOOLEAN, _STRING, _INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
 _LONG, _LIST = ConfigType.LONG, ConfigType.LIST
+_ONLY_FALSE = Validator(lambda value: value is False, "false")
 _NOT_SET_OR_MINUS_ONE = Validator(lambda value: value == NOT_SET or value >= -1, "-1 or more")
 
 
@@ -248,6 +249,32 @@ class BrokerConfig:
         "Replicas of __consumer_offsets.")
     offsets_topic_segment_bytes: int = _key("offsets.topic.segment.bytes", _INT, 100 * 1024**2, at_least(1),
         "Segment size of __consumer_offsets: small, so that it is compacted early and loaded fast.")
+
+    # Transactions
+    transactional_id_expiration_ms: int = _key("transactional.id.expiration.ms", _INT, 7 * DAY_MS,
+        at_least(1), "Time after which a transactional id that nobody uses is forgotten.")
+    transaction_max_timeout_ms: int = _key("transaction.max.timeout.ms", _INT, 15 * 60 * 1000, at_least(1),
+        "Longest time-out that a producer may ask for its transactions.")
+    transaction_state_log_num_partitions: int = _key("transaction.state.log.num.partitions", _INT, 50,
+        at_least(1), "Partitions of __transaction_state; not to be changed once it is there.")
+    transaction_state_log_replication_factor: int = _key("transaction.state.log.replication.factor", _INT, 1,
+        at_least(1), "Replicas of __transaction_state.")
+    transaction_state_log_min_isr: int = _key("transaction.state.log.min.isr", _INT, 1, at_least(1),
+        "min.insync.replicas of __transaction_state.")
+    transaction_state_log_segment_bytes: int = _key("transaction.state.log.segment.bytes", _INT,
+        100 * 1024**2, at_least(1),
+        "Segment size of __transaction_state: small, so that it is compacted early and loaded fast.")
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = _key(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms", _INT, 10_000, at_least(1),
+        "Time between two looks for transactions that last too long.")
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = _key(
+        "transaction.remove.expired.transaction.cleanup.interval.ms", _INT, 60 * 60 * 1000, at_least(1),
+        "Time between two looks for transactional ids to forget.")
+    transaction_partition_verification_enable: bool = _key("transaction.partition.verification.enable",
+        _BOOLEAN, True, None, "Take a producer's first batch of a transaction only when the partition was "
+        "added to it, so that no transaction is left hanging.", dynamic=True)
+    transaction_two_phase_commit_enable: bool = _key("transaction.two.phase.commit.enable", _BOOLEAN, False,
+        _ONLY_FALSE, "Let another coordinator decide about transactions (KIP-939): not to be had yet.")
 
     # Quotas
     quota_window_num: int = _key("quota.window.num", _INT, 11, at_least(1),

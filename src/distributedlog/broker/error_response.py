@@ -118,6 +118,21 @@ def _create_partitions(asked: _Asked) -> list[Any]:
     ]
 
 
+def _add_partitions_to_txn(asked: _Asked) -> list[Any]:
+    """Up to version 3; the versions after it have an error of the whole."""
+    return [
+        asked.api.AddPartitionsToTxnTopicResult(
+            topic.name,
+            [asked.api.AddPartitionsToTxnPartitionResult(index, asked.code) for index in topic.partitions],
+        )
+        for topic in asked.request.v3_and_below_topics
+    ]
+
+
+def _describe_transactions(asked: _Asked) -> list[Any]:
+    return [asked.api.DescribedTransaction(asked.code, name) for name in asked.request.transactional_ids]
+
+
 def _describe_topic_partitions(asked: _Asked) -> list[Any]:
     return [asked.api.DescribedTopic(asked.code, topic.name) for topic in asked.request.topics]
 
@@ -149,12 +164,14 @@ _PARTS: Final[dict[int, tuple[str, Callable[[_Asked], list[Any]]]]] = {
     19: ("topics", _create_topics),
     20: ("responses", _delete_topics),
     21: ("topics", _delete_records),
+    24: ("results_by_topic_v3_and_below", _add_partitions_to_txn),
     32: ("results", _of_resources("DescribeConfigsResult")),
     33: ("responses", _of_resources("AlterConfigsResourceResponse")),
     37: ("results", _create_partitions),
     42: ("results", _delete_groups),
     44: ("responses", _of_resources("IncrementalAlterConfigsResourceResponse")),
     49: ("entries", _alter_client_quotas),
+    65: ("transaction_states", _describe_transactions),
     69: ("groups", _consumer_group_describe),
     75: ("topics", _describe_topic_partitions),
 }

@@ -1,50 +1,22 @@
-"""One partition of ``__consumer_offsets`` and the coordinator of the groups in it.
+"""One partition of ``__consumer_offsets`` and the coordinator of the groups in it."""
 
-It keeps the driver's side of the contract in `distributedlog.groups.outcome`: what the coordinator decides
-is appended at once, and what it answers waits until the disk has all that was appended before, by the
-topic's flush policy. Many appends share one trip to the disk (`broker/flush_runner.py`).
-"""
-
-import logging
-from collections import deque
 from collections.abc import Callable
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from distributedlog.broker.coordinator_log import EndOfTransaction, LoadedRecord, Loader, encode_records
-from distributedlog.broker.log_errors import code_of
-from distributedlog.groups import Context, GroupConfig, GroupCoordinator, Outcome, Reply, Timer, TopicsImage
+from distributedlog.broker.coordinator_log import EndOfTransaction, LoadedRecord, encode_records
+from distributedlog.broker.coordinator_shard import CoordinatorShard, ShardState
+from distributedlog.groups import GroupConfig, GroupCoordinator, Outcome, Reply, TopicsImage
 from distributedlog.groups.append_failure import failed_reply
-from distributedlog.log import AppendOrigin, AppendResult
-from distributedlog.log.errors import LogDirectoryOffline, LogError
 from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
     from distributedlog.broker.partition import Partition
     from distributedlog.broker.scheduler import Scheduler
 
-#: Failures that follow from each other before the coordinator is given up and made anew from the log.
-APPEND_FAILURES_MAX: Final = 3
-#: How long it then waits before it reads the log again.
-RELOAD_DELAY_MS: Final = 1_000
 
-logger = logging.getLogger("distributedlog.broker")
-
-
-class ShardState(Enum):
-    """Whether requests can be answered, and with what if not."""
-
-    LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    ACTIVE = ErrorCode.NONE
-    FAILED = ErrorCode.NOT_COORDINATOR
-
-
-class GroupShard:
-    """Made for a partition that this broker leads; `load` it before anything else.
-
-    ``topics`` gives the cluster's topics as they are now: the coordinator learns of changes when it is next
-    asked something, or by `follow_topics`.
-    """
+class GroupShard(CoordinatorShard[GroupCoordinator, Outcome]):
+    """``topics`` gives the cluster's topics as they are now: the coordinator learns of changes when it is
+    next asked something, or by `follow_topics`."""
 
     def __init__(
         self,
@@ -54,33 +26,15 @@ class GroupShard:
         new_id: Callable[[], str],
         topics: Callable[[], TopicsImage],
     ) -> None:
-        self.partition = partition
-        self.state = ShardState.LOADING
-        self._scheduler = scheduler
         self._config = config
         self._new_id = new_id
         self._topics = topics
-        self._loader: Loader | None = None
-        self._loaded: Callable[[], None] = _nothing
-        #: Answers that wait for the disk, one list per append, the oldest first.
-        self._held: deque[list[Reply]] = deque()
-        self.coordinator = self._new_coordinator()
+        super().__init__(partition, scheduler)
 
     def _new_coordinator(self) -> GroupCoordinator:
         coordinator = GroupCoordinator(self._config, self._new_id)
         coordinator.topics_changed(self._topics())
         return coordinator
-
-    # -- coming and going -------------------------------------------------------------------------------
-
-    def load(self, done: Callable[[], None]) -> None:
-        """Replay the log; ``done`` is called when that has succeeded or failed."""
-        self.state = ShardState.LOADING
-        self._loaded = done
-        self._loader = Loader(
-            self.partition, self._scheduler, self._replay, self._begin, self._loading_failed
-        )
-        self._loader.start()
 
     def _replay(self, entry: LoadedRecord | EndOfTransaction) -> None:
         if isinstance(entry, EndOfTransaction):
@@ -88,58 +42,14 @@ class GroupShard:
         else:
             self.coordinator.replay(entry.key, entry.value, entry.offset, entry.producer_id)
 
-    def _begin(self) -> None:
-        self._loader = None
-        self.state = ShardState.ACTIVE
-        self._act(self.coordinator.loaded(self._scheduler.now_ms()))
-        self._tell_loaded()
+    def _failed_reply(self, reply: Reply, append_error: ErrorCode) -> Reply:
+        return failed_reply(reply, append_error)
 
-    def _loading_failed(self, error: BaseException) -> None:
-        self._loader = None
-        self.state = ShardState.FAILED
-        logger.error("the groups in %r could not be loaded: %s", self.partition, error)
-        self._tell_loaded()
+    def _encoded(self, outcome: Outcome, now_ms: int, batch_bytes_max: int) -> bytearray:
+        return encode_records(outcome.records, now_ms, batch_bytes_max, outcome.transaction)
 
-    def _tell_loaded(self) -> None:
-        done, self._loaded = self._loaded, _nothing
-        done()
-
-    def unload(self) -> None:
-        """Coordinate no more. Who waits for a rebalance is sent to look for another coordinator; answers
-        that only wait for the disk still get theirs."""
-        if self._loader is not None:
-            self._loader.cancel()
-            self._loader = None
-        was_active = self.state is ShardState.ACTIVE
-        self.state = ShardState.FAILED
-        if was_active:
-            _deliver(self.coordinator.unloaded().replies)
-        self._tell_loaded()
-
-    def _reload(self) -> None:
-        """What is in the coordinator is not what is in the log: begin again from the log."""
-        self._fail_held()
-        self.unload()
-        self.state = ShardState.LOADING
-        coordinator = self.coordinator = self._new_coordinator()
-
-        def load() -> None:
-            if coordinator is self.coordinator and self.state is ShardState.LOADING:
-                self.load(_nothing)
-
-        self._scheduler.call_later(RELOAD_DELAY_MS, load)
-
-    # -- what happens -----------------------------------------------------------------------------------
-
-    @property
-    def refusal(self) -> ErrorCode:
-        """The error that requests are answered with, NONE when they can be handled."""
-        return self.state.value
-
-    def handle(self, context: Context, request: Any) -> None:
-        """Act on a request; ``context.reply`` is the `Pending` that is completed with the answer."""
+    def _catch_up(self) -> None:
         self.follow_topics()
-        self._act(self.coordinator.handle(context, request))
 
     def follow_topics(self) -> None:
         """Let the coordinator know of topics that came and went."""
@@ -151,101 +61,3 @@ class GroupShard:
         """Go by another configuration from now on."""
         self._config = config
         self.coordinator.state.config = config
-
-    def _fire(self, coordinator: GroupCoordinator, timer: Timer) -> None:
-        if coordinator is not self.coordinator or self.state is not ShardState.ACTIVE:
-            return
-        try:
-            self.follow_topics()
-            self._act(coordinator.on_timer(timer, self._scheduler.now_ms()))
-        except Exception:
-            logger.exception("the timer %s of group %r failed", timer.key.kind.value, timer.key.group_id)
-
-    # -- outcomes ---------------------------------------------------------------------------------------
-
-    def _act(self, outcome: Outcome, failures: int = 0) -> None:
-        self._arm(outcome.timers)
-        if not outcome.changes:
-            self._release(outcome.replies, None)
-            return
-        try:
-            result = self._append(outcome)
-        except Exception as error:  # noqa: BLE001 - told to the clients by its code, a bug is logged there
-            self._append_failed(outcome, error, failures + 1)
-            return
-        try:
-            self.coordinator.applied(outcome, result.first_offset)
-        except Exception:
-            logger.exception("what was appended to %r could not be replayed", self.partition)
-            _deliver(failed_reply(reply, ErrorCode.UNKNOWN_SERVER_ERROR) for reply in outcome.replies)
-            self._reload()
-        else:
-            self._release(outcome.replies, result.last_offset + 1)
-
-    def _append(self, outcome: Outcome) -> AppendResult:
-        now_ms = self._scheduler.now_ms()
-        bytes_max = self.partition.log.config.max_message_bytes
-        data = encode_records(outcome.records, now_ms, bytes_max, outcome.transaction)
-        return self.partition.append(data, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
-
-    def _append_failed(self, outcome: Outcome, error: BaseException, failures: int) -> None:
-        code = code_of(error)
-        if code is ErrorCode.UNKNOWN_SERVER_ERROR:
-            logger.error("an append to %r met a bug", self.partition, exc_info=error)
-        else:
-            logger.error("an append to %r failed: %s", self.partition, error)
-        after = self.coordinator.append_failed(outcome, code, self._scheduler.now_ms())
-        if failures < APPEND_FAILURES_MAX:
-            self._act(after, failures)
-            return
-        _deliver(failed_reply(reply, code) for reply in after.replies)
-        self._reload()
-
-    def _arm(self, timers: list[Timer]) -> None:
-        if not timers:
-            return
-        coordinator, now_ms = self.coordinator, self._scheduler.now_ms()
-        for timer in timers:
-            delay_ms = max(timer.at_ms - now_ms, 0)
-            self._scheduler.call_later(delay_ms, lambda timer=timer: self._fire(coordinator, timer))  # type: ignore[misc]
-
-    def _release(self, replies: list[Reply], next_offset: int | None) -> None:
-        """Answer when all that is appended by now is safe: at ``next_offset`` ends what is new of it."""
-        if next_offset is None or self.partition.is_safe(next_offset):
-            if self._held:
-                # Nothing new, but the answer may tell of what is not safe yet.
-                self._held[-1].extend(replies)
-            else:
-                _deliver(replies)
-            return
-        held = list(replies)
-        self._held.append(held)
-        self.partition.wait_until_safe(lambda error: self._flushed(held, error))
-
-    def _flushed(self, held: list[Reply], error: LogError | None) -> None:
-        if not self._held or self._held[0] is not held:
-            return
-        if error is None:
-            self._held.popleft()
-            _deliver(held)
-            return
-        logger.error("groups in %r lost what the disk did not take: %s", self.partition, error)
-        if isinstance(error, LogDirectoryOffline):
-            self._fail_held()
-            self.unload()
-        else:
-            self._reload()
-
-    def _fail_held(self) -> None:
-        held, self._held = self._held, deque()
-        for replies in held:
-            _deliver(failed_reply(reply, ErrorCode.KAFKA_STORAGE_ERROR) for reply in replies)
-
-
-def _deliver(replies: Any) -> None:
-    for pending, response in replies:
-        pending.complete(response)
-
-
-def _nothing() -> None:
-    """Nobody waits for the end of the loading."""

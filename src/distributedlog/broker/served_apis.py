@@ -12,8 +12,8 @@ from typing import Final
 from distributedlog.wire.apis import ADVERTISED_VERSIONS, APIS
 
 _SERVED: Final = (
-    0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 32, 33, 35, 37, 42, 44, 47, 48, 49,
-    50, 60, 61, 68, 69, 71, 72, 75,
+    0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26, 32, 33, 35, 37, 42, 44,
+    47, 48, 49, 50, 60, 61, 65, 66, 68, 69, 71, 72, 75,
 )  # fmt: skip
 _NOT_TOLD: Final = frozenset({71, 72})
 

@@ -3,8 +3,7 @@
 from copy import copy
 from typing import Any
 
-from distributedlog.groups.errors import client_error
-from distributedlog.groups.outcome import Reply
+from distributedlog.coordination import Reply, client_error
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k08_offset_commit import OffsetCommitResponse
 from distributedlog.wire.k11_join_group import JoinGroupResponse

@@ -1,5 +1,6 @@
 """JoinGroup to a classic group, or to one that this request creates."""
 
+from distributedlog.coordination import Context
 from distributedlog.groups import consumer_classic, records
 from distributedlog.groups.classic_group import ClassicGroup, ClassicState, elect_protocol
 from distributedlog.groups.classic_member import ClassicMember, protocols_of
@@ -15,7 +16,7 @@ from distributedlog.groups.classic_rebalance import (
 )
 from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.groups.errors import GroupError
-from distributedlog.groups.outcome import Context, Outcome
+from distributedlog.groups.outcome import Outcome
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k11_join_group import (

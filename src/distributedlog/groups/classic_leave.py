@@ -1,5 +1,6 @@
 """LeaveGroup: members that go on their own, or are sent away by their instance ids."""
 
+from distributedlog.coordination import Context
 from distributedlog.groups import consumer_classic
 from distributedlog.groups.classic_group import ClassicGroup
 from distributedlog.groups.classic_rebalance import (
@@ -10,7 +11,7 @@ from distributedlog.groups.classic_rebalance import (
 )
 from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.groups.errors import GroupError
-from distributedlog.groups.outcome import Context, Outcome
+from distributedlog.groups.outcome import Outcome
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k13_leave_group import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from distributedlog.groups.outcome import Context
+    from distributedlog.coordination import Context
     from distributedlog.wire.k11_join_group import JoinGroupRequestProtocol
 
 

@@ -1,12 +1,13 @@
 """SyncGroup and Heartbeat to a classic group."""
 
+from distributedlog.coordination import Context
 from distributedlog.groups import consumer_classic, records
 from distributedlog.groups.classic_group import ClassicGroup, ClassicState
 from distributedlog.groups.classic_member import ClassicMember
 from distributedlog.groups.classic_rebalance import renew_session, sync_key
 from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.groups.errors import GroupError
-from distributedlog.groups.outcome import Context, Outcome
+from distributedlog.groups.outcome import Outcome
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k12_heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -7,6 +7,7 @@ assigns; nobody leads.
 
 from collections.abc import Iterable
 
+from distributedlog.coordination import Context
 from distributedlog.groups import regex_subscription
 from distributedlog.groups.classic_member import protocols_of
 from distributedlog.groups.config import MigrationPolicy
@@ -24,7 +25,7 @@ from distributedlog.groups.consumer_member import ConsumerMember, MemberState
 from distributedlog.groups.consumer_timers import join_key, renew_session, sync_key
 from distributedlog.groups.downgrade import downgrade_to_classic
 from distributedlog.groups.errors import GroupError
-from distributedlog.groups.outcome import Context, Outcome
+from distributedlog.groups.outcome import Outcome
 from distributedlog.groups.regex_subscription import RegexChange
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.groups.target_assignment import update_target

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from distributedlog.coordination import Context
 from distributedlog.groups import records, regex_subscription
 from distributedlog.groups.assignment import Assignment, OwnedPartitions
 from distributedlog.groups.classic_group import ClassicGroup
@@ -15,7 +16,7 @@ from distributedlog.groups.consumer_member import (
 )
 from distributedlog.groups.consumer_timers import rebalance_key, renew_session
 from distributedlog.groups.errors import GroupError
-from distributedlog.groups.outcome import Context, Outcome
+from distributedlog.groups.outcome import Outcome
 from distributedlog.groups.reconciliation import Reported, reconcile
 from distributedlog.groups.regex_subscription import RegexChange
 from distributedlog.groups.state import CoordinatorState

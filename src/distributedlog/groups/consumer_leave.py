@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
+from distributedlog.coordination import Context
 from distributedlog.groups import records
 from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.groups.consumer_member import LEAVE_STATIC_EPOCH, ConsumerMember
 from distributedlog.groups.consumer_timers import cancel_all
 from distributedlog.groups.downgrade import can_downgrade, downgrade_to_classic
 from distributedlog.groups.errors import GroupError
-from distributedlog.groups.outcome import Context, Outcome, TimerKey, TimerKind
+from distributedlog.groups.outcome import Outcome, TimerKey, TimerKind
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.groups.topics import metadata_hash
 from distributedlog.wire.k68_consumer_group_heartbeat import (

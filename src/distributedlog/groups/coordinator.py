@@ -1,12 +1,14 @@
 """The group coordinator as a pure state machine: requests, records and timers in, outcomes out.
 
 One coordinator stands for one partition of ``__consumer_offsets``, or for all of them in a broker that
-leads them all. What the driver owes it is written in `outcome`.
+leads them all. What the driver owes it is written in
+`distributedlog.coordination.outcome`.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
 
+from distributedlog.coordination import Context, Timer
 from distributedlog.groups import (
     classic_join,
     classic_leave,
@@ -29,7 +31,7 @@ from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.groups.consumer_member import MemberState
 from distributedlog.groups.consumer_replay import replay_consumer_group
 from distributedlog.groups.offset_store import CommittedOffset
-from distributedlog.groups.outcome import Context, Outcome, Timer, TimerKey, TimerKind
+from distributedlog.groups.outcome import Outcome, TimerKey, TimerKind
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.groups.topics import TopicsImage
 from distributedlog.wire.error_codes import ErrorCode
@@ -251,7 +253,7 @@ class GroupCoordinator:
             offset_expiry.topics_deleted(self.state, deleted, out)
         return self._finished(out)
 
-    def on_timer(self, timer: Timer, now_ms: int) -> Outcome:
+    def on_timer(self, timer: Timer[TimerKey], now_ms: int) -> Outcome:
         """A wake-up. It may come late, or be stale; then nothing happens."""
         out = Outcome()
         epoch = self.state.timers.due(timer, now_ms)

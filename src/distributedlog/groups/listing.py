@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
+from distributedlog.coordination import Context
 from distributedlog.groups.classic_group import ClassicGroup, ClassicState
 from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.groups.consumer_member import ConsumerMember
 from distributedlog.groups.errors import GroupError
 from distributedlog.groups.offset_expiry import all_offset_tombstones, group_tombstones
-from distributedlog.groups.outcome import Context, Outcome
+from distributedlog.groups.outcome import Outcome
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k15_describe_groups import (

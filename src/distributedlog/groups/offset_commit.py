@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
+from distributedlog.coordination import Context
 from distributedlog.groups import records
 from distributedlog.groups.classic_group import ClassicGroup, ClassicState
 from distributedlog.groups.classic_rebalance import renew_session
 from distributedlog.groups.errors import GroupError
 from distributedlog.groups.offset_store import CommittedOffset
 from distributedlog.groups.offset_validation import CommitFence, validate_commit
-from distributedlog.groups.outcome import Change, Context, Outcome, Transaction
+from distributedlog.groups.outcome import Change, Outcome, Transaction
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k08_offset_commit import (

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+from distributedlog.coordination import Context
 from distributedlog.groups.errors import GroupError
 from distributedlog.groups.offset_store import CommittedOffset
 from distributedlog.groups.offset_validation import validate_fetch
-from distributedlog.groups.outcome import Context, Outcome
+from distributedlog.groups.outcome import Outcome
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.wire.error_codes import ErrorCode
 from distributedlog.wire.k09_offset_fetch import (

@@ -1,16 +1,7 @@
-"""What goes into the coordinator with a request, and what comes out of it.
+"""What comes out of the group coordinator, beyond what every coordinator's outcome has
+(`distributedlog.coordination.outcome`, where the contract with the driver is written).
 
-The contract with the driver, which does the io:
-
-1. Append ``Outcome.records`` to the group's partition of ``__consumer_offsets`` (inside of
-   ``Outcome.transaction`` where there is one), then at once, before the coordinator is called again,
-   call ``applied(outcome, base_offset)``. Where there are no records there is nothing to apply.
-2. Arm a wake-up for each of ``Outcome.timers``: ``on_timer(timer, now_ms)`` at ``timer.at_ms``. A timer
-   is never taken back; a stale one does nothing.
-3. Send ``Outcome.replies`` when everything appended so far is as durable as the topic demands. Replies
-   to requests that wrote nothing wait for the records before them too, as they may tell of those.
-4. If the append fails, call ``append_failed(outcome, error, now_ms)`` in place of ``applied`` and act on
-   the outcome it returns. If records that were applied are lost later, unload and load again.
+Records are appended inside of ``Outcome.transaction`` where there is one.
 """
 
 from collections.abc import Iterator
@@ -18,25 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
+from distributedlog import coordination
 from distributedlog.wire.values.offsets_topic import OffsetsKey, encode_offsets_key, encode_offsets_value
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """Who asks, in which version, when, and the token that its reply is to carry."""
-
-    reply: Any
-    api_version: int
-    now_ms: int
-    client_id: str = ""
-    client_host: str = ""
-
-
-class Reply(NamedTuple):
-    """A response for the request that came with this token."""
-
-    token: Any
-    response: Any
 
 
 class TimerKind(Enum):
@@ -61,13 +35,6 @@ class TimerKey(NamedTuple):
     member_id: str = ""
 
 
-class Timer(NamedTuple):
-    """A wake-up: give it back to ``on_timer`` when the clock shows ``at_ms``."""
-
-    key: TimerKey
-    at_ms: int
-
-
 class Change(NamedTuple):
     """One record to append, not yet encoded. A value of None deletes the key."""
 
@@ -85,19 +52,11 @@ class Transaction(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outcome:
-    """All effects of one call. ``fired`` is the timer that was the cause, if one was."""
+class Outcome(coordination.Outcome[TimerKey]):
+    """All effects of one call."""
 
-    replies: list[Reply] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    timers: list[Timer] = field(default_factory=list)
     transaction: Transaction | None = None
-    fired: TimerKey | None = None
-    fired_epoch: int = 0
-
-    def reply(self, context: Context, response: Any) -> None:
-        """Answer the request that came with ``context``."""
-        self.replies.append(Reply(context.reply, response))
 
     @property
     def records(self) -> list[tuple[bytes, bytes | None]]:

@@ -7,13 +7,13 @@ of its own, for all expressions of a group at once, and not more often than ever
 from enum import Enum
 from typing import Final
 
+from distributedlog.coordination.regex_matcher import compile_regex
+from distributedlog.coordination.regex_syntax import RegexError
 from distributedlog.groups import records
 from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.groups.consumer_member import ConsumerMember, ResolvedRegex
 from distributedlog.groups.errors import GroupError
 from distributedlog.groups.outcome import Outcome, TimerKey, TimerKind
-from distributedlog.groups.regex_matcher import compile_regex
-from distributedlog.groups.regex_syntax import RegexError
 from distributedlog.groups.state import CoordinatorState
 from distributedlog.groups.topics import metadata_hash
 from distributedlog.wire.error_codes import ErrorCode

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from distributedlog.coordination import TimerBook
 from distributedlog.groups.classic_group import ClassicGroup
 from distributedlog.groups.config import GroupConfig
 from distributedlog.groups.consumer_group import ConsumerGroup
 from distributedlog.groups.errors import GroupError
 from distributedlog.groups.offset_store import OffsetStore
-from distributedlog.groups.timers import TimerBook
+from distributedlog.groups.outcome import TimerKey
 from distributedlog.groups.topics import TopicsImage
 from distributedlog.wire.error_codes import ErrorCode
 
@@ -29,7 +30,7 @@ class CoordinatorState:
     groups: dict[str, Group] = field(default_factory=dict)
     staged: dict[str, ClassicGroup] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
-    timers: TimerBook = field(default_factory=TimerBook)
+    timers: TimerBook[TimerKey] = field(default_factory=TimerBook)
     #: The version of the last image that brought topics which were not there before.
     new_topics_version: int = 0
 

@@ -58,6 +58,7 @@ class NodePages:
         self._add_process(page)
         self._add_logs(page)
         self._add_groups(page)
+        self._add_transactions(page)
         return Answer(page.text(), CONTENT_TYPE)
 
     def _add_requests(self, page: Page) -> None:
@@ -144,6 +145,25 @@ class NodePages:
 
     def _add_groups(self, page: Page) -> None:
         page.gauge("dlog_group_lag", "Records between a committed offset and the log's end.", self._lags())
+
+    def _add_transactions(self, page: Page) -> None:
+        figures = self._broker.transactions.figures()
+        page.gauge("dlog_transactions_open", "Transactions that have begun.", [({}, figures.open)])
+        page.gauge(
+            "dlog_transactions_ending",
+            "Transactions that are decided and lack markers.",
+            [({}, figures.ending)],
+        )
+        page.counter(
+            "dlog_transactions_total",
+            "Transactions that were decided since the start.",
+            [({"result": "committed"}, figures.committed), ({"result": "aborted"}, figures.aborted)],
+        )
+        page.counter(
+            "dlog_transactions_timed_out_total",
+            "Of the aborted those that lasted too long.",
+            [({}, figures.timed_out)],
+        )
 
     def _lags(self) -> Iterator[tuple[dict[str, object], float]]:
         for group, topic, index, offset in self._broker.groups.committed_offsets():

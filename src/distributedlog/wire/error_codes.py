@@ -16,6 +16,12 @@ class ErrorCode(IntEnum):
         member.message = message
         return member
 
+    @classmethod
+    def of(cls, code: int) -> "ErrorCode":
+        """The error with this number; UNKNOWN_SERVER_ERROR for one that is none of these."""
+        found: ErrorCode = cls._value2member_map_.get(code, cls.UNKNOWN_SERVER_ERROR)  # type: ignore[assignment]
+        return found
+
     UNKNOWN_SERVER_ERROR = -1, False, "something went wrong in the broker that no other code describes"
     NONE = 0, False, "no error"
     OFFSET_OUT_OF_RANGE = 1, False, "the log holds no such offset"

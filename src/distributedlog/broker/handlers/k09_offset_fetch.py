@@ -29,7 +29,7 @@ def handle(broker: "Broker", context: "RequestContext", request: OffsetFetchRequ
     return broker.groups.ask_each(
         context,
         request.groups,
-        group_id_of=lambda group: group.group_id,
+        name_of=lambda group: group.group_id,
         request_of=lambda groups: OffsetFetchRequest(groups=groups, require_stable=request.require_stable),
         rows_of=lambda response: response.groups,
         refuse=_refused_group,

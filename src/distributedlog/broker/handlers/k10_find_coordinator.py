@@ -1,8 +1,10 @@
 """FindCoordinator: which broker coordinates a group or a transactional id.
 
-The first client that looks for a group's coordinator has ``__consumer_offsets`` made, and waits for it.
+The first client that looks for a group's coordinator has ``__consumer_offsets`` made, and waits for it; so
+with transactions and ``__transaction_state``.
 """
 
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from distributedlog.broker.pending import Pending
@@ -17,25 +19,28 @@ if TYPE_CHECKING:
     from distributedlog.broker.broker import Broker
     from distributedlog.broker.context import RequestContext
 
-GROUP: Final = 0
-TRANSACTION: Final = 1
+
+class CoordinatorType(IntEnum):
+    GROUP = 0
+    TRANSACTION = 1
+
+
 MANY_KEYS_VERSION: Final = 4
 
 _NO_NODE: Final = -1
 
 
 def handle(broker: "Broker", context: "RequestContext", request: FindCoordinatorRequest) -> Any:
-    if request.key_type != GROUP:
-        # Transactions have no coordinator yet; of share groups we know nothing.
-        is_transaction = request.key_type == TRANSACTION
-        return _response(
-            broker,
-            context,
-            request,
-            ErrorCode.COORDINATOR_NOT_AVAILABLE if is_transaction else ErrorCode.INVALID_REQUEST,
-        )
+    match request.key_type:
+        case CoordinatorType.GROUP:
+            prepare = broker.groups.prepare
+        case CoordinatorType.TRANSACTION:
+            prepare = broker.transactions.prepare
+        case _:
+            # Of share groups we know nothing.
+            return _response(broker, context, request, ErrorCode.INVALID_REQUEST)
     pending = Pending()
-    broker.groups.prepare(lambda error: pending.complete(_response(broker, context, request, error)))
+    prepare(lambda error: pending.complete(_response(broker, context, request, error)))
     return pending
 
 

@@ -33,7 +33,7 @@ def handle(broker: "Broker", context: "RequestContext", request: DescribeGroupsR
     return broker.groups.ask_each(
         context,
         request.groups,
-        group_id_of=lambda group_id: group_id,
+        name_of=lambda group_id: group_id,
         request_of=DescribeGroupsRequest,
         rows_of=lambda response: response.groups,
         refuse=refuse,

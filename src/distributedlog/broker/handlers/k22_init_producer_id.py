@@ -1,11 +1,11 @@
 """InitProducerId: an id for a producer that numbers its batches.
 
-Without a transactional id everyone gets a new one, whatever id and epoch he names. With one it takes a
-transaction coordinator, which this broker does not have yet: clients are told to try again later.
+Without a transactional id everyone gets a new one, whatever id and epoch he names. With one its transaction
+coordinator decides.
 """
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from distributedlog.broker.pending import Pending
 from distributedlog.wire import ErrorCode
@@ -15,21 +15,16 @@ if TYPE_CHECKING:
     from distributedlog.broker.broker import Broker
     from distributedlog.broker.context import RequestContext
 
-#: Kafka's default of transaction.max.timeout.ms.
-TRANSACTION_TIMEOUT_MS_MAX: Final = 15 * 60 * 1000
-
 _NONE: Final = -1
 
 logger = logging.getLogger("distributedlog.broker")
 
 
-def handle(
-    broker: "Broker", context: "RequestContext", request: InitProducerIdRequest
-) -> InitProducerIdResponse | Pending:
+def handle(broker: "Broker", context: "RequestContext", request: InitProducerIdRequest) -> Any:
     if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         return _failure(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
-        return _failure(_refusal(request))
+        return _transactional(broker, context, request)
     pending = Pending()
 
     def done(result: int | BaseException) -> None:
@@ -43,13 +38,14 @@ def handle(
     return pending
 
 
-def _refusal(request: InitProducerIdRequest) -> ErrorCode:
-    """What a transactional producer is told, in the order in which Kafka finds it."""
-    if not request.transactional_id:
-        return ErrorCode.INVALID_REQUEST
-    if not 0 < request.transaction_timeout_ms <= TRANSACTION_TIMEOUT_MS_MAX:
-        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
-    return ErrorCode.COORDINATOR_NOT_AVAILABLE
+def _transactional(broker: "Broker", context: "RequestContext", request: InitProducerIdRequest) -> Any:
+    # Only for those who have transactions.
+    from distributedlog.transactions.init_producer_id import refusal  # noqa: PLC0415
+
+    error = refusal(request, broker.config.transaction_max_timeout_ms)
+    if error is not ErrorCode.NONE:
+        return _failure(error)
+    return broker.transactions.ask(context, request.transactional_id or "", request, _failure)
 
 
 def _failure(error: ErrorCode) -> InitProducerIdResponse:

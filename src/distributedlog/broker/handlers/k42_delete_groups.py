@@ -17,7 +17,7 @@ def handle(broker: "Broker", context: "RequestContext", request: DeleteGroupsReq
     return broker.groups.ask_each(
         context,
         request.groups_names,
-        group_id_of=lambda group_id: group_id,
+        name_of=lambda group_id: group_id,
         request_of=DeleteGroupsRequest,
         rows_of=lambda response: response.results,
         refuse=DeletableGroupResult,

@@ -26,7 +26,7 @@ def handle(broker: "Broker", context: "RequestContext", request: ConsumerGroupDe
     return broker.groups.ask_each(
         context,
         request.group_ids,
-        group_id_of=lambda group_id: group_id,
+        name_of=lambda group_id: group_id,
         request_of=ConsumerGroupDescribeRequest,
         rows_of=lambda response: response.groups,
         refuse=_refused,

@@ -2,11 +2,15 @@ r"""Regular expressions in RE2's syntax, read into a tree.
 
 Kafka's new protocol promises RE2: no look-around, no back-references, and a match in time linear in the
 name. Python's `re` has other syntax and may take exponential time, and the expressions come from outside.
-Topic names are ASCII, so that a set of characters is a 128-bit number here; a character beyond ASCII is
-the empty set, which is true of every name.
+
+A set of characters is a number here, with a bit per character. Those of ASCII have the bits of their codes.
+Of the others, each that an expression names gets a bit of its own (its `Regex.alphabet`), and all the rest
+share one, which only sets that leave something out contain: they end in ones without end. Classes, properties
+and (?i) know the letters of ASCII alone.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +20,11 @@ DEPTH_MAX: Final = 50
 #: RE2's own limit for {n,m}.
 REPEAT_MAX: Final = 1_000
 
-ANY: Final = (1 << 128) - 1
+ANY: Final = -1
+#: The bit of every character beyond ASCII that the expression does not name.
+OTHER: Final = 128
+#: Most characters beyond ASCII that an expression may name, ranges counted out.
+ALPHABET_MAX: Final = 1_000
 
 
 class RegexError(ValueError):
@@ -63,18 +71,22 @@ class Repeat:
 Node = Chars | Assertion | Sequence | Choice | Repeat
 
 
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """An expression: its tree, and the bits of the characters beyond ASCII in it."""
+
+    node: Node
+    alphabet: Mapping[str, int]
+
+
 def span(first: str, last: str) -> int:
-    """All characters from one to another."""
-    return sum(1 << code for code in range(ord(first), min(ord(last), 127) + 1))
+    """All characters of ASCII from one to another."""
+    return sum(1 << code for code in range(ord(first), ord(last) + 1))
 
 
 def one_of(characters: str) -> int:
-    """These characters."""
-    mask = 0
-    for character in characters:
-        if ord(character) < 128:
-            mask |= 1 << ord(character)
-    return mask
+    """These characters of ASCII."""
+    return sum(1 << ord(character) for character in set(characters))
 
 
 LOWER: Final = span("a", "z")
@@ -89,7 +101,7 @@ _CLASSES: Final = {"d": DIGITS, "w": WORD, "s": _SPACE}
 _POSIX: Final = {
     "alnum": LOWER | UPPER | DIGITS,
     "alpha": LOWER | UPPER,
-    "ascii": ANY,
+    "ascii": span("\0", "\x7f"),
     "blank": one_of("\t "),
     "cntrl": span("\0", "\x1f") | one_of("\x7f"),
     "digit": DIGITS,
@@ -127,7 +139,7 @@ _GROUP_NAME: Final = re.compile(r"\(\?P?<([A-Za-z0-9_]+)>")
 _FLAGS: Final = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])")
 
 
-def parse_regex(pattern: str) -> Node:
+def parse_regex(pattern: str) -> Regex:
     """Read an expression; `RegexError` if it is none."""
     if len(pattern) > LENGTH_MAX:
         raise RegexError(f"longer than {LENGTH_MAX} characters")
@@ -135,13 +147,14 @@ def parse_regex(pattern: str) -> Node:
     node = parser.choice(0)
     if parser.position < len(pattern):
         raise RegexError("unexpected )")
-    return node
+    return Regex(node, parser.alphabet)
 
 
 class _Parser:
-    __slots__ = ("flags", "pattern", "position")
+    __slots__ = ("alphabet", "flags", "pattern", "position")
 
     def __init__(self, pattern: str) -> None:
+        self.alphabet: dict[str, int] = {}
         self.pattern = pattern
         self.position = 0
         self.flags = frozenset[str]()
@@ -155,6 +168,22 @@ class _Parser:
             raise RegexError("unexpected end")
         self.position += 1
         return character
+
+    def single(self, character: str) -> int:
+        """The set of one character."""
+        code = ord(character)
+        if code >= OTHER:
+            code = self.alphabet.setdefault(character, OTHER + 1 + len(self.alphabet))
+            if len(self.alphabet) > ALPHABET_MAX:
+                raise RegexError(f"more than {ALPHABET_MAX} characters beyond ASCII")
+        return 1 << code
+
+    def between(self, first: str, last: str) -> int:
+        """All characters from one to another."""
+        mask = 0
+        for code in range(ord(first), ord(last) + 1):
+            mask |= self.single(chr(code))
+        return mask
 
     def take_match(self, what: "re.Pattern[str]") -> "re.Match[str] | None":
         match = what.match(self.pattern, self.position)
@@ -216,7 +245,7 @@ class _Parser:
         end = self.pattern.find("\\E", self.position + 2)
         text = self.pattern[self.position + 2 : None if end < 0 else end]
         self.position = len(self.pattern) if end < 0 else end + 2
-        return [Chars(self.folded(one_of(character))) for character in text]
+        return [Chars(self.folded(self.single(character))) for character in text]
 
     def atom(self, depth: int) -> Node | None:
         match self.peek():
@@ -242,7 +271,7 @@ class _Parser:
                     self.position += 1
                     return Assertion(kind)
                 return Chars(self.folded(self.escape()[0]))
-        return Chars(self.folded(one_of(self.take())))
+        return Chars(self.folded(self.single(self.take())))
 
     def group(self, depth: int) -> Node | None:
         if self.pattern.startswith("(?", self.position):
@@ -283,7 +312,7 @@ class _Parser:
                 code = int(digits, base)
                 if code > 0x10FFFF:
                     raise RegexError("invalid escape sequence")
-                return one_of(chr(code)), chr(code)
+                return self.single(chr(code)), chr(code)
         character = self.take()
         if character.lower() in _CLASSES:
             mask = _CLASSES[character.lower()]
@@ -323,13 +352,13 @@ class _Parser:
         last = self.bracket_character()[1]
         if last is None or ord(last) < ord(first):
             raise RegexError("invalid character class range")
-        return span(first, last) if ord(first) < 128 else 0
+        return self.between(first, last)
 
     def bracket_character(self) -> tuple[int, str | None]:
         character = self.take()
         if character == "\\":
             return self.escape()
-        return one_of(character), character
+        return self.single(character), character
 
     def folded(self, mask: int) -> int:
         if "i" in self.flags:

@@ -1,7 +1,6 @@
-from distributedlog.groups.outcome import Timer, TimerKey, TimerKind
-from distributedlog.groups.timers import TimerBook
+from distributedlog.coordination import Timer, TimerBook
 
-KEY = TimerKey(TimerKind.CLASSIC_SESSION, "g", "m")
+KEY = ("session", "g", "m")
 
 
 def test_a_deadline_is_due_once_and_not_before_its_time():

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distributedlog.groups.regex_matcher import compile_regex
-from distributedlog.groups.regex_syntax import RegexError
+from distributedlog.coordination.regex_matcher import compile_regex
+from distributedlog.coordination.regex_syntax import RegexError
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,12 @@ from distributedlog.groups.regex_syntax import RegexError
         ("(?i:a)b", ["Ab"], ["AB"]),
         ("a(?i)b|c", ["aB", "C"], ["AB"]),
         ("(?P<name>a)(?<other>b)(?:c)", ["abc"], []),
-        ("ü", [], ["u"]),
-        ("[ü-ÿa]", ["a"], ["u"]),
+        ("ü", ["ü"], ["u", "û"]),
+        ("[ü-ÿa]", ["a", "ü", "þ"], ["u", "û", "Ā"]),
+        (r"\x{fc}+", ["üü"], ["û"]),
+        ("[^ü]", ["û", "a", "\U0001f600"], ["ü"]),
+        ("a.c", ["aüc", "a\U0001f600c"], []),
+        (r"заказы-\d", ["заказы-1"], ["заказ-1"]),
     ],
 )
 def test_patterns(pattern, matching, others):
@@ -86,6 +90,7 @@ def test_patterns(pattern, matching, others):
         "a" * 4_097,
         "(" * 51 + ")" * 51,
         "((a{1000}){1000}){1000}",
+        "[\u0400-\u0800]",
     ],
 )
 def test_what_re2_has_not_and_what_is_too_large_is_refused(pattern):

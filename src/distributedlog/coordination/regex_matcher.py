@@ -8,12 +8,14 @@ table.
 from functools import lru_cache
 from typing import Final
 
-from distributedlog.groups.regex_syntax import (
+from distributedlog.coordination.regex_syntax import (
+    OTHER,
     WORD,
     Assertion,
     Chars,
     Choice,
     Node,
+    Regex,
     RegexError,
     Repeat,
     Sequence,
@@ -38,19 +40,20 @@ def compile_regex(pattern: str) -> "Matcher":
 class Matcher:
     """A compiled expression."""
 
-    __slots__ = ("_program", "_start", "_table")
+    __slots__ = ("_alphabet", "_program", "_start", "_table")
 
-    def __init__(self, node: Node) -> None:
-        if _size(node) > STATES_MAX:
+    def __init__(self, regex: Regex) -> None:
+        if _size(regex.node) > STATES_MAX:
             raise RegexError("expression is too large")
+        self._alphabet = regex.alphabet
         self._program: list[tuple[int, int, int, str]] = []
         match = self._add(_MATCH)
-        self._start = self._compile(node, match)
+        self._start = self._compile(regex.node, match)
         self._table: dict[tuple[frozenset[int], int, int], frozenset[int]] = {}
 
     def matches(self, name: str) -> bool:
         """Whether the whole name matches."""
-        codes = [ord(character) for character in name]
+        codes = [self._bit_of(character) for character in name]
         states = frozenset((self._start,))
         before = _EDGE
         for code in [*codes, _EDGE]:
@@ -64,6 +67,10 @@ class Matcher:
                 return False
             states, before = following, code
         return True
+
+    def _bit_of(self, character: str) -> int:
+        code = ord(character)
+        return code if code < OTHER else self._alphabet.get(character, OTHER)
 
     def _step(self, states: frozenset[int], before: int, code: int) -> frozenset[int]:
         """The states after one character; at the end of the name, the match if it is among them."""
@@ -84,7 +91,7 @@ class Matcher:
             elif kind == _MATCH:
                 if code == _EDGE:
                     following.add(state)
-            elif code != _EDGE and code < 128 and second >> code & 1:
+            elif code != _EDGE and second >> code & 1:
                 following.add(first)
         return frozenset(following)
 
