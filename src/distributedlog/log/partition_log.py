@@ -35,7 +35,8 @@ from distributedlog.log.leader_epochs import (
     LeaderEpochFileCache,
 )
 from distributedlog.log.offset_journal import OffsetKind
-from distributedlog.log.producer_state import AppendOrigin, ProducerStateManager
+from distributedlog.log.producer_checks import AppendOrigin
+from distributedlog.log.producer_state import ProducerStateManager
 from distributedlog.log.producer_updates import apply_batch, check_producer
 from distributedlog.log.reading import (
     TimestampAndOffset,
@@ -49,6 +50,7 @@ from distributedlog.log.segment_writer import SegmentWriter
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
 from distributedlog.log.transaction_index import AbortedTransaction
+from distributedlog.log.transaction_verification import VerificationGuard
 from distributedlog.records import (
     LOG_OVERHEAD,
     BatchHeader,
@@ -143,10 +145,13 @@ class PartitionLog:
         leader_epoch: int = 0,
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> AppendResult:
         """Give the batches offsets and write them, all or none.
 
-        ``data`` holds whole batches; a writable buffer is patched in place. Raises what the
+        ``data`` holds whole batches; a writable buffer is patched in place. ``guard`` lets a transaction
+        begin here where that takes verification; ``transaction_version`` is that of a marker. Raises what the
         producer is to blame for (`CorruptBatchError`, `RecordTooLarge`, `InvalidRecord`, the
         producer errors) or what the disk is (`DiskFull`, `LogDirectoryOffline`); in either case
         the log is as it was before.
@@ -157,7 +162,7 @@ class PartitionLog:
             if from_client:
                 check_from_client(fields, self.config, now_ms)
             if fields[9] >= 0:
-                duplicate = self._check_producer(data, position, fields, origin)
+                duplicate = self._check_producer(data, position, fields, origin, guard, transaction_version)
                 if duplicate is not None:
                     return duplicate
         if not isinstance(data, bytearray) and memoryview(data).readonly:
@@ -202,11 +207,24 @@ class PartitionLog:
         return first_offset
 
     def _check_producer(
-        self, data: Buffer, position: int, fields: HeaderFields, origin: AppendOrigin
+        self,
+        data: Buffer,
+        position: int,
+        fields: HeaderFields,
+        origin: AppendOrigin,
+        guard: VerificationGuard | None,
+        transaction_version: int,
     ) -> AppendResult | None:
         header = BatchHeader(*fields)
         end = position + header.size
-        first = check_producer(self.producer_states, header, lambda: bytes(data[position:end]), origin)
+        first = check_producer(
+            self.producer_states,
+            header,
+            lambda: bytes(data[position:end]),
+            origin,
+            guard,
+            transaction_version,
+        )
         if first is None:
             return None
         return AppendResult(
