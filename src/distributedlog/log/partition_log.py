@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from distributedlog.log.aborted_reading import find_aborted, find_aborted_in_region
 from distributedlog.log.append_checks import (
     HeaderFields,
     check_from_client,
@@ -379,13 +380,11 @@ class PartitionLog:
 
     def aborted_transactions(self, offset: int, upper_offset: int) -> list[AbortedTransaction]:
         """Those that touch the offsets between the two: readers of committed records leave them out."""
-        found: list[AbortedTransaction] = []
-        for segment in self.segments.from_offset(offset):
-            search = segment.transaction_index.collect_aborted(offset, upper_offset)
-            found += search.transactions
-            if search.is_complete:
-                break
-        return found
+        return find_aborted(self.segments, offset, upper_offset)
+
+    def aborted_transactions_in(self, region: FileRegion, offset: int) -> list[AbortedTransaction]:
+        """Those that reach into what a reader of committed records from ``offset`` on gets."""
+        return find_aborted_in_region(self.segments, offset, self.last_stable_offset, region)
 
     # -- what leaves the log at its old end -----------------------------------------------------------
 
