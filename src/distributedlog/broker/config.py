@@ -107,6 +107,8 @@ class BrokerConfig:
         "Connections that one address may have open at once.", dynamic=True)
     max_connection_creation_rate: int = _key("max.connection.creation.rate", _INT, INT32_MAX, at_least(0),
         "New connections accepted in a second.", dynamic=True)
+    request_timeout_ms: int = _key("request.timeout.ms", _INT, 30_000, at_least(1),
+        "Time within which a part of the broker must answer another.")
     connections_max_idle_ms: int = _key("connections.max.idle.ms", _LONG, 600_000, at_least(-1),
         "Time after which a silent connection is closed; -1 never closes one.")
 
@@ -248,6 +250,16 @@ class BrokerConfig:
         "Replicas of __consumer_offsets.")
     offsets_topic_segment_bytes: int = _key("offsets.topic.segment.bytes", _INT, 100 * 1024**2, at_least(1),
         "Segment size of __consumer_offsets: small, so that it is compacted early and loaded fast.")
+
+    # Transactions
+    transaction_partition_verification_enable: bool = _key("transaction.partition.verification.enable",
+        _BOOLEAN, True, None, "Take a producer's first batch of a transaction only when the partition was "
+        "added to it, so that no transaction is left hanging.", dynamic=True)
+    add_partitions_to_txn_retry_backoff_ms: int = _key("add.partitions.to.txn.retry.backoff.ms", _INT, 20,
+        at_least(1), "Time until a transaction's coordinator is asked again to add a partition, when the "
+        "transaction before is not finished.")
+    add_partitions_to_txn_retry_backoff_max_ms: int = _key("add.partitions.to.txn.retry.backoff.max.ms", _INT,
+        100, at_least(0), "Time after which that is left to the client.")
 
     # Quotas
     quota_window_num: int = _key("quota.window.num", _INT, 11, at_least(1),
