@@ -4,18 +4,21 @@ import random
 from types import SimpleNamespace
 
 from tests.broker.fake_scheduler import FakeScheduler
+from tests.broker.scripted_transactions import ScriptedTransactions
 
 from distributedlog.broker.config import BrokerConfig
 from distributedlog.broker.context import Client, RequestContext
 from distributedlog.broker.fetch_purgatory import FetchPurgatory
 from distributedlog.broker.fetch_sessions import FetchSessions
+from distributedlog.broker.partition_verification import PartitionVerifier
 from distributedlog.broker.partitions import PartitionTable
 from distributedlog.broker.pending import Pending
 from distributedlog.broker.producer_ids import ProducerIds
+from distributedlog.broker.producer_turns import ProducerTurns
 from distributedlog.broker.quotas import Quotas
-from distributedlog.log import FlushPolicy, LogConfig, LogDirectory
+from distributedlog.log import AppendOrigin, FlushPolicy, LogConfig, LogDirectory
 from distributedlog.log.files import REAL_FILES
-from distributedlog.records import encode_batch, iterate_records
+from distributedlog.records import encode_batch, iterate_records, parse_header
 from distributedlog.wire import decode_request, decode_response, encode_request, encode_response_pieces
 
 NOW_MS = 1_700_000_000_000
@@ -37,6 +40,9 @@ class Stage:
         self.metadata_records = []
         self.metadata_error = None
         self.producer_ids = ProducerIds(self)
+        self.transactions = ScriptedTransactions()
+        self.verifier = PartitionVerifier(self)
+        self.producer_turns = ProducerTurns()
         self.flush = flush
 
     def apply_metadata(self, records, done, failed=None):
@@ -120,6 +126,17 @@ def answer_of(pending):
 def batch_of(*values, timestamp=NOW_MS, key=None, **fields):
     """A batch with these values."""
     return encode_batch([(timestamp, key, value, ()) for value in values], **fields)
+
+
+def append_in_transaction(partition, batch, origin=AppendOrigin.CLIENT):
+    """Append a batch; where it is one of a transaction, as when its coordinator has been asked."""
+    header = parse_header(batch)
+    if not header.is_transactional:
+        return partition.append(batch, now_ms=NOW_MS, origin=origin)
+    guard = partition.log.producer_states.start_verification(
+        header.producer_id, header.producer_epoch, header.base_sequence, bumps_epoch=False, now_ms=NOW_MS
+    )
+    return partition.append(batch, now_ms=NOW_MS, origin=origin, guard=guard)
 
 
 def values_of(records):

@@ -1,5 +1,5 @@
 import pytest
-from tests.broker.stage import NOW_MS
+from tests.broker.stage import NOW_MS, append_in_transaction
 
 from distributedlog.broker.coordinator_log import (
     REPLAYED_PER_TURN,
@@ -97,7 +97,7 @@ class Loading:
 
 def append(partition, *records, transaction=None):
     data = encode_records(records, NOW_MS, ENOUGH, transaction)
-    partition.append(data, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    append_in_transaction(partition, data, AppendOrigin.COORDINATOR)
 
 
 def test_an_empty_log_is_loaded_at_once(stage):

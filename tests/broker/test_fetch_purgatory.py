@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.broker.stage import NOW_MS, Stage, batch_of, id_of
+from tests.broker.stage import NOW_MS, Stage, append_in_transaction, batch_of, id_of
 
 from distributedlog.broker.fetch_plan import FetchPlan, FetchTarget
 from distributedlog.log import AppendOrigin
@@ -94,7 +94,7 @@ class PurgatoryMachine(RuleBasedStateMachine):
     def append_in_transaction(self, size):
         producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": self.sequence}
         batch = batch_of(bytes(size), is_transactional=True, **producer)
-        self.partition("a").append(batch, now_ms=NOW_MS)
+        append_in_transaction(self.partition("a"), batch)
         self.sequence += 1
         self.open_transaction = True
 

@@ -337,11 +337,6 @@ def test_internal_topics_are_not_for_clients(stage):
     assert row.error_code == 0
 
 
-def test_transactional_batches_wait_for_the_transactions_issue(stage):
-    batch = batch_of(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
-    refused(stage, batch, ErrorCode.INVALID_TXN_STATE)
-
-
 def test_a_partition_whose_log_cannot_be_opened_is_a_storage_error(stage, tmp_path):
     (tmp_path / "data" / "orders-0").write_bytes(b"in the way")
     with pytest.raises(LogError):

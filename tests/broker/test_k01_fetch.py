@@ -1,5 +1,16 @@
 import pytest
-from tests.broker.stage import NOW_MS, Stage, answer_of, batch_of, call, id_of, over_the_wire, send, values_of
+from tests.broker.stage import (
+    NOW_MS,
+    Stage,
+    answer_of,
+    append_in_transaction,
+    batch_of,
+    call,
+    id_of,
+    over_the_wire,
+    send,
+    values_of,
+)
 
 from distributedlog.broker.handlers import k01_fetch
 from distributedlog.broker.pending import Pending
@@ -410,7 +421,7 @@ def test_a_bug_in_the_answer_is_answered(stage, monkeypatch, caplog):
 
 def transactional(partition, value, sequence, producer_id=7):
     fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
-    append(partition, value, is_transactional=True, **fields)
+    append_in_transaction(partition, batch_of(value, is_transactional=True, **fields))
 
 
 def end_transaction(partition, control_type, producer_id=7):

@@ -1,5 +1,5 @@
 import pytest
-from tests.broker.stage import NOW_MS, batch_of, call
+from tests.broker.stage import NOW_MS, append_in_transaction, batch_of, call
 
 from distributedlog.broker.handlers import k02_list_offsets
 from distributedlog.records import Compression, encode_batch
@@ -95,7 +95,7 @@ def test_read_committed_sees_up_to_the_last_stable_offset(stage):
     open_batch = batch_of(
         b"x", timestamp=200, producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
     )
-    partition.append(open_batch, now_ms=NOW_MS)
+    append_in_transaction(partition, open_batch)
     assert found(look_up(stage, LATEST, isolation=READ_COMMITTED))[1] == 1
     assert found(look_up(stage, 150, isolation=READ_COMMITTED))[1] == -1
     assert found(look_up(stage, LATEST))[1] == 2

@@ -1,4 +1,4 @@
-from tests.broker.stage import NOW_MS, batch_of, call
+from tests.broker.stage import NOW_MS, append_in_transaction, batch_of, call
 
 from distributedlog.broker.handlers import k61_describe_producers
 from distributedlog.wire import ErrorCode
@@ -21,7 +21,7 @@ def test_producers_of_a_partition(stage):
             base_sequence=5,
             is_transactional=number == 1,
         )
-        partition.append(batch, now_ms=NOW_MS)
+        append_in_transaction(partition, batch)
     first, second = describe(stage, 0)[0].active_producers
     assert (first.producer_id, first.producer_epoch, first.last_sequence) == (11, 3, 6)
     assert (first.last_timestamp, first.coordinator_epoch) == (NOW_MS, -1)

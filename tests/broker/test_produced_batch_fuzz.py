@@ -32,6 +32,7 @@ REFUSALS = {
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
     ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
 
 
@@ -49,9 +50,10 @@ def some_batch(chance):
     producer = {}
     if chance.random() < 0.3:
         producer = {
-            "producer_id": 3,
+            "producer_id": chance.randrange(20),
             "producer_epoch": chance.randrange(2),
             "base_sequence": chance.randrange(4),
+            "is_transactional": chance.random() < 0.5,
         }
     return encode_batch(records, compression=chance.choice(list(Compression)), **producer)
 
@@ -99,7 +101,9 @@ def test_mutated_batches(stage, fuzz_cases):
         log = stage.partitions.get(topic, 0).log
         end_before = log.log_end_offset
         data = [PartitionProduceData(0, memoryview(bytearray(batch)))]
-        request = ProduceRequest(None, 1, 1000, [TopicProduceData("", id_of(topic), data)])
+        request = ProduceRequest(
+            chance.choice((None, "t")), 1, 1000, [TopicProduceData("", id_of(topic), data)]
+        )
         response = k00_produce.handle(stage, context_of(stage, 0, 13), request)
         if isinstance(response, Pending):
             stage.scheduler.run()

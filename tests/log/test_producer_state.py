@@ -10,8 +10,9 @@ from distributedlog.log.errors import (
     OutOfOrderSequence,
     TransactionCoordinatorFenced,
 )
+from distributedlog.log.producer_checks import AppendOrigin
 from distributedlog.log.producer_entry import ProducerStateEntry, first_sequence_of, last_sequence_of
-from distributedlog.log.producer_state import AppendOrigin, CompletedTransaction, ProducerStateManager
+from distributedlog.log.producer_state import CompletedTransaction, ProducerStateManager
 from distributedlog.records import BatchHeader
 
 MAX = 2**31 - 1
@@ -135,12 +136,6 @@ def test_an_unknown_producer_may_begin_anywhere(log):
     assert log.append(batch(sequence=77)) is None
     with pytest.raises(OutOfOrderSequence):
         log.append(batch(sequence=79))
-
-
-def test_one_that_bumps_its_epoch_begins_at_zero(log):
-    with pytest.raises(OutOfOrderSequence):
-        log.manager.check(batch(sequence=77), supports_epoch_bump=True)
-    assert log.manager.check(batch(sequence=0), supports_epoch_bump=True) is None
 
 
 def test_a_new_epoch_begins_at_zero_and_fences_the_old(log):

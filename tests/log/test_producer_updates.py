@@ -4,7 +4,8 @@ import pytest
 
 from distributedlog.log.errors import InvalidProducerEpoch, OutOfOrderSequence
 from distributedlog.log.files import REAL_FILES
-from distributedlog.log.producer_state import AppendOrigin, ProducerStateManager
+from distributedlog.log.producer_checks import AppendOrigin
+from distributedlog.log.producer_state import ProducerStateManager
 from distributedlog.log.producer_updates import EndMarker, apply_batch, check_producer, read_end_marker
 from distributedlog.log.transaction_index import TransactionIndex
 from distributedlog.records import ControlType, CorruptBatchError, build_control_batch, parse_header

@@ -16,8 +16,14 @@ from distributedlog.broker.fetch_sessions import FetchSessions
 from distributedlog.broker.group_runtime import GroupRuntime
 from distributedlog.broker.log_upkeep import LogUpkeep
 from distributedlog.broker.metadata_log import MetadataLog
+from distributedlog.broker.partition_verification import (
+    NoCoordination,
+    PartitionVerifier,
+    TransactionCoordination,
+)
 from distributedlog.broker.partitions import PartitionTable
 from distributedlog.broker.producer_ids import ProducerIds
+from distributedlog.broker.producer_turns import ProducerTurns
 from distributedlog.broker.quotas import Quotas
 from distributedlog.broker.scheduler import Scheduler
 from distributedlog.broker.topic_logs import TopicLogs
@@ -63,10 +69,18 @@ class Broker:
         self.metadata_log = MetadataLog(directory, config)
         self.controller = Controller(self)
         self.topic_logs = TopicLogs(self)
-        self.partitions = PartitionTable(directory, scheduler)
+        self.partitions = PartitionTable(
+            directory,
+            scheduler,
+            verifies_transactions=config.transaction_partition_verification_enable,
+        )
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, self.chance)
         self.waiting_fetches = FetchPurgatory(scheduler)
         self.producer_ids = ProducerIds(self)
+        self.transactions: TransactionCoordination = NoCoordination()
+        self.verifier = PartitionVerifier(self)
+        #: Requests of producers that wait for the coordinator of their transaction.
+        self.producer_turns = ProducerTurns()
         self.quotas = Quotas(self)
         self.groups = GroupRuntime(self)
         self.transactions = TransactionRuntime(self)
@@ -127,6 +141,7 @@ class Broker:
         if config != self.config:
             self.config = config
             self.topic_logs.reconfigure_all()
+            self.partitions.verify_transactions(config.transaction_partition_verification_enable)
 
     def __repr__(self) -> str:
         return f"Broker(node {self.node_id}, {len(self.image.topics_by_name)} topics)"

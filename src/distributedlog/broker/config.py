@@ -108,6 +108,8 @@ class BrokerConfig:
         "Connections that one address may have open at once.", dynamic=True)
     max_connection_creation_rate: int = _key("max.connection.creation.rate", _INT, INT32_MAX, at_least(0),
         "New connections accepted in a second.", dynamic=True)
+    request_timeout_ms: int = _key("request.timeout.ms", _INT, 30_000, at_least(1),
+        "Time within which a part of the broker must answer another.")
     connections_max_idle_ms: int = _key("connections.max.idle.ms", _LONG, 600_000, at_least(-1),
         "Time after which a silent connection is closed; -1 never closes one.")
 
@@ -275,6 +277,11 @@ class BrokerConfig:
         "added to it, so that no transaction is left hanging.", dynamic=True)
     transaction_two_phase_commit_enable: bool = _key("transaction.two.phase.commit.enable", _BOOLEAN, False,
         _ONLY_FALSE, "Let another coordinator decide about transactions (KIP-939): not to be had yet.")
+    add_partitions_to_txn_retry_backoff_ms: int = _key("add.partitions.to.txn.retry.backoff.ms", _INT, 20,
+        at_least(1), "Time until a transaction's coordinator is asked again to add a partition, when the "
+        "transaction before is not finished.")
+    add_partitions_to_txn_retry_backoff_max_ms: int = _key("add.partitions.to.txn.retry.backoff.max.ms", _INT,
+        100, at_least(0), "Time after which that is left to the client.")
 
     # Quotas
     quota_window_num: int = _key("quota.window.num", _INT, 11, at_least(1),

@@ -167,7 +167,7 @@ class FetchPlan:
                 bytes_max = target.max_bytes if target.max_bytes < bytes_left else bytes_left
                 region = log.read(offset, bytes_max, upper_offset=upper_offset, at_least_one_batch=is_first)
                 if self.reads_committed and region is not None:
-                    aborted = _aborted(log, offset, upper_offset, region)
+                    aborted = _aborted(log, offset, region)
         except OffsetOutOfRange:
             return self._failure(target, ErrorCode.OFFSET_OUT_OF_RANGE)
         except (LogError, OSError):
@@ -217,27 +217,9 @@ def _divergence(log: "PartitionLog", last_fetched_epoch: int, fetch_offset: int)
     return _NO_DIVERGENCE
 
 
-def _aborted(
-    log: "PartitionLog", offset: int, upper_offset: int, region: FileRegion
-) -> list[AbortedTransaction]:
+def _aborted(log: "PartitionLog", offset: int, region: FileRegion) -> list[AbortedTransaction]:
     """The aborted transactions that reach into what is sent."""
-    found = log.aborted_transactions(offset, upper_offset)
-    if not found:
-        return []
-    last_offset = _last_offset(log, offset, region)
     return [
         AbortedTransaction(transaction.producer_id, transaction.first_offset)
-        for transaction in found
-        if transaction.first_offset <= last_offset
+        for transaction in log.aborted_transactions_in(region, offset)
     ]
-
-
-def _last_offset(log: "PartitionLog", offset: int, region: FileRegion) -> int:
-    """The last offset of the batches that begin in the region."""
-    last_offset = offset
-    segment = next(each for each in log.segments.from_offset(offset) if each.log is region.file)
-    for batch in segment.batches(region.position):
-        if batch.position >= region.position + region.size:
-            break
-        last_offset = batch.last_offset
-    return last_offset

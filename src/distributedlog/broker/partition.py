@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from distributedlog.broker.produced_batch import check_produced_batch
 from distributedlog.broker.recompression import needs_preparation, prepare_batch, prepares_in_thread
-from distributedlog.log import AppendOrigin, AppendResult, FlushPolicy, LogConfig, PartitionLog
+from distributedlog.log import (
+    AppendOrigin,
+    AppendResult,
+    FlushPolicy,
+    LogConfig,
+    PartitionLog,
+    VerificationGuard,
+)
 from distributedlog.log.errors import LogError
 
 if TYPE_CHECKING:
@@ -79,7 +86,7 @@ class Partition:
         self._scheduler = scheduler
         self._flushes_at_ack = flush_policy.flush == "ack"
         #: Appends behind one that is being prepared in a thread; None when there is none.
-        self._turns: deque[tuple[Buffer, AppendCallback]] | None = None
+        self._turns: deque[tuple[Buffer, VerificationGuard | None, AppendCallback]] | None = None
 
     def __repr__(self) -> str:
         return f"Partition({self.topic}-{self.index}, {self.log!r})"
@@ -101,39 +108,48 @@ class Partition:
         return self._turns is not None
 
     def append(
-        self, records: "Buffer", *, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT
+        self,
+        records: "Buffer",
+        *,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> AppendResult:
         """Append one batch of a client, or the batches of a coordinator, here and now.
 
-        Raises what `PartitionLog.append` raises, and for a client's batch what `check_produced_batch` does.
-        It is not yet safe when this returns: see `is_safe`.
+        ``guard`` is that of a transaction's first batch, ``transaction_version`` that of a marker. Raises
+        what `PartitionLog.append` raises, and for a client's batch what `check_produced_batch` does. It is
+        not yet safe when this returns: see `is_safe`.
         """
         config = self.log.config
         if origin is AppendOrigin.CLIENT:
             fields = check_produced_batch(records, config)
             if needs_preparation(fields, config):
                 records = prepare_batch(records, fields, config, now_ms)
-        return self._append(records, now_ms, origin)
+        return self._append(records, now_ms, origin, guard, transaction_version)
 
-    def append_in_turn(self, records: "Buffer", done: AppendCallback) -> None:
+    def append_in_turn(
+        self, records: "Buffer", done: AppendCallback, guard: VerificationGuard | None = None
+    ) -> None:
         """The same for a client's batch that may have to be prepared in a thread, or wait for such a one.
 
         Batches that are not prepared here and now are copied: the buffer is the caller's again.
         """
         if self._turns is not None:
-            self._turns.append((bytes(records), done))
+            self._turns.append((bytes(records), guard, done))
             return
-        self._begin_turn(records, done)
+        self._begin_turn(records, guard, done)
 
     def prepares_in_thread(self, records: "Buffer") -> bool:
         """Whether the batch is to be recompressed and so large that the loop should not wait for it."""
         return prepares_in_thread(records, self.log.config)
 
-    def _begin_turn(self, records: "Buffer", done: AppendCallback) -> bool:
+    def _begin_turn(self, records: "Buffer", guard: VerificationGuard | None, done: AppendCallback) -> bool:
         """Append, or begin to prepare in a thread: then True, and the next have to wait."""
         now_ms = self._scheduler.now_ms()
         if not self.prepares_in_thread(records):
-            done(self._append_or_error(lambda: self.append(records, now_ms=now_ms)))
+            done(self._append_or_error(lambda: self.append(records, now_ms=now_ms, guard=guard)))
             return False
         config = self.log.config
         batch = bytes(records)
@@ -147,7 +163,7 @@ class Partition:
             work,
             lambda prepared: self._end_turn(
                 done,
-                self._append_or_error(lambda: self._append(prepared, now_ms, AppendOrigin.CLIENT)),
+                self._append_or_error(lambda: self._append(prepared, now_ms, AppendOrigin.CLIENT, guard)),
             ),
             lambda error: self._end_turn(done, error),
         )
@@ -157,8 +173,8 @@ class Partition:
         turns, self._turns = self._turns, None
         done(result)
         while turns:
-            records, next_done = turns.popleft()
-            if self._begin_turn(records, next_done):
+            records, guard, next_done = turns.popleft()
+            if self._begin_turn(records, guard, next_done):
                 self._turns = turns
                 return
 
@@ -170,10 +186,24 @@ class Partition:
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the turn
             return error
 
-    def _append(self, records: "Buffer", now_ms: int, origin: AppendOrigin) -> AppendResult:
+    def _append(
+        self,
+        records: "Buffer",
+        now_ms: int,
+        origin: AppendOrigin,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> AppendResult:
         log = self.log
         segment = log.writer.active
-        result = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        result = log.append(
+            records,
+            leader_epoch=self.leader_epoch,
+            now_ms=now_ms,
+            origin=origin,
+            guard=guard,
+            transaction_version=transaction_version,
+        )
         if not result.is_duplicate:
             self.appended_bytes += len(records)
             if self._flushes_at_ack:

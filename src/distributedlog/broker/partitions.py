@@ -31,10 +31,13 @@ class _Topic:
 class PartitionTable:
     """The partitions of one log directory."""
 
-    def __init__(self, directory: LogDirectory, scheduler: "Scheduler") -> None:
+    def __init__(
+        self, directory: LogDirectory, scheduler: "Scheduler", *, verifies_transactions: bool = True
+    ) -> None:
         self.flush_runner = FlushRunner(scheduler, self._on_broken_disk)
         self._directory = directory
         self._scheduler = scheduler
+        self._verifies_transactions = verifies_transactions
         #: Partitions whose logs could not be opened.
         self._unavailable: set[tuple[str, int]] = set()
         self._by_name: dict[str, _Topic] = {}
@@ -94,6 +97,7 @@ class PartitionTable:
         except (LogError, OSError):
             self._unavailable.add((topic, index))
             raise
+        log.producer_states.requires_verification = self._verifies_transactions
         partition = Partition(
             topic,
             index,
@@ -124,6 +128,13 @@ class PartitionTable:
         """Let a topic's changed configuration take effect on its running logs."""
         for partition in self.of_topic(topic):
             partition.configure(config, flush_policy)
+
+    def verify_transactions(self, is_required: bool) -> None:
+        """Whether the first batch of a transaction needs the coordinator's word from now on."""
+        if is_required != self._verifies_transactions:
+            self._verifies_transactions = is_required
+            for partition in self:
+                partition.log.producer_states.requires_verification = is_required
 
     def forget(self, topic: str) -> list[Partition]:
         """Take a deleted topic's partitions out: requests no longer find them, those that wait are woken.

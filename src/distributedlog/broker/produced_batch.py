@@ -15,10 +15,13 @@ from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD, Compressio
 #: What `HEADER.unpack_from` gives, in wire order.
 HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
 
+MAGIC: Final = 3
 ATTRIBUTES: Final = 5
 LAST_OFFSET_DELTA: Final = 6
 MAX_TIMESTAMP: Final = 8
 PRODUCER_ID: Final = 9
+PRODUCER_EPOCH: Final = 10
+BASE_SEQUENCE: Final = 11
 
 COMPRESSION_MASK: Final = 0x07
 TIMESTAMP_TYPE_BIT: Final = 0x08

@@ -10,9 +10,10 @@ from distributedlog.log.fixed_record_log import FixedRecordLog
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.loading import RecoveryReport, open_partition_log
 from distributedlog.log.partition_log import AppendResult, PartitionLog
-from distributedlog.log.producer_state import AppendOrigin
+from distributedlog.log.producer_checks import AppendOrigin
 from distributedlog.log.reader import LogReader
 from distributedlog.log.reading import TimestampAndOffset
+from distributedlog.log.transaction_verification import VerificationGuard
 from distributedlog.records import Record
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "Record",
     "RecoveryReport",
     "TimestampAndOffset",
+    "VerificationGuard",
     "open_partition_log",
 ]

@@ -150,6 +150,11 @@ class IndexFile:
             - 1
         )
 
+    def first_with_second_at_least(self, second_field: int) -> int:
+        """Number of the first entry whose second field is at least this; ``entry_count`` when none is. Only
+        where second fields rise too, as positions in a segment do."""
+        return bisect_left(range(self.entry_count), second_field, key=lambda i: self.entry(i)[1])
+
     def is_increasing(self) -> bool:
         """Every entry's first field lies above the one before: no zeros, no torn pages."""
         previous = -1

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from distributedlog.log.aborted_reading import find_aborted, find_aborted_in_region
 from distributedlog.log.append_checks import (
     HeaderFields,
     check_from_client,
@@ -35,7 +36,8 @@ from distributedlog.log.leader_epochs import (
     LeaderEpochFileCache,
 )
 from distributedlog.log.offset_journal import OffsetKind
-from distributedlog.log.producer_state import AppendOrigin, ProducerStateManager
+from distributedlog.log.producer_checks import AppendOrigin
+from distributedlog.log.producer_state import ProducerStateManager
 from distributedlog.log.producer_updates import apply_batch, check_producer
 from distributedlog.log.reading import (
     TimestampAndOffset,
@@ -49,6 +51,7 @@ from distributedlog.log.segment_writer import SegmentWriter
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
 from distributedlog.log.transaction_index import AbortedTransaction
+from distributedlog.log.transaction_verification import VerificationGuard
 from distributedlog.records import (
     LOG_OVERHEAD,
     BatchHeader,
@@ -143,10 +146,13 @@ class PartitionLog:
         leader_epoch: int = 0,
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> AppendResult:
         """Give the batches offsets and write them, all or none.
 
-        ``data`` holds whole batches; a writable buffer is patched in place. Raises what the
+        ``data`` holds whole batches; a writable buffer is patched in place. ``guard`` lets a transaction
+        begin here where that takes verification; ``transaction_version`` is that of a marker. Raises what the
         producer is to blame for (`CorruptBatchError`, `RecordTooLarge`, `InvalidRecord`, the
         producer errors) or what the disk is (`DiskFull`, `LogDirectoryOffline`); in either case
         the log is as it was before.
@@ -157,7 +163,7 @@ class PartitionLog:
             if from_client:
                 check_from_client(fields, self.config, now_ms)
             if fields[9] >= 0:
-                duplicate = self._check_producer(data, position, fields, origin)
+                duplicate = self._check_producer(data, position, fields, origin, guard, transaction_version)
                 if duplicate is not None:
                     return duplicate
         if not isinstance(data, bytearray) and memoryview(data).readonly:
@@ -202,11 +208,24 @@ class PartitionLog:
         return first_offset
 
     def _check_producer(
-        self, data: Buffer, position: int, fields: HeaderFields, origin: AppendOrigin
+        self,
+        data: Buffer,
+        position: int,
+        fields: HeaderFields,
+        origin: AppendOrigin,
+        guard: VerificationGuard | None,
+        transaction_version: int,
     ) -> AppendResult | None:
         header = BatchHeader(*fields)
         end = position + header.size
-        first = check_producer(self.producer_states, header, lambda: bytes(data[position:end]), origin)
+        first = check_producer(
+            self.producer_states,
+            header,
+            lambda: bytes(data[position:end]),
+            origin,
+            guard,
+            transaction_version,
+        )
         if first is None:
             return None
         return AppendResult(
@@ -361,13 +380,11 @@ class PartitionLog:
 
     def aborted_transactions(self, offset: int, upper_offset: int) -> list[AbortedTransaction]:
         """Those that touch the offsets between the two: readers of committed records leave them out."""
-        found: list[AbortedTransaction] = []
-        for segment in self.segments.from_offset(offset):
-            search = segment.transaction_index.collect_aborted(offset, upper_offset)
-            found += search.transactions
-            if search.is_complete:
-                break
-        return found
+        return find_aborted(self.segments, offset, upper_offset)
+
+    def aborted_transactions_in(self, region: FileRegion, offset: int) -> list[AbortedTransaction]:
+        """Those that reach into what a reader of committed records from ``offset`` on gets."""
+        return find_aborted_in_region(self.segments, offset, self.last_stable_offset, region)
 
     # -- what leaves the log at its old end -----------------------------------------------------------
 

@@ -71,6 +71,10 @@ class ProducerStateEntry:
                 return batch
         return None
 
+    def is_in_transaction(self, producer_epoch: int) -> bool:
+        """Whether a transaction of this epoch is open."""
+        return self.current_txn_first_offset >= 0 and self.producer_epoch == producer_epoch
+
     def begin_epoch(self, producer_epoch: int) -> None:
         self.producer_epoch = producer_epoch
         self.batches.clear()

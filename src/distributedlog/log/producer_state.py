@@ -11,45 +11,37 @@ A transaction marker goes the same way through `check_marker` and `update_marker
 transaction, the aborted ones are noted in the transaction index with `last_stable_offset`, and
 `complete_transaction` closes it. Recovery and followers only update: what is in the log was checked once.
 
+Where verification is required (a broker's partitions) the first batch of a transaction enters only with the
+guard of `start_verification`, which its coordinator has confirmed meanwhile: `transaction_verification.py`.
+
 Transactions move from ongoing to unreplicated (decided, but the marker is above the high watermark) to
 forgotten. The last stable offset, up to which read_committed may see, is `first_unstable_offset` or the high
 watermark.
 """
 
 from collections.abc import Iterable, Iterator
-from enum import Enum
 from typing import Final, NamedTuple
 
-from distributedlog.log.errors import (
-    InvalidProducerEpoch,
-    InvalidRecord,
-    InvalidTxnState,
-    OutOfOrderSequence,
-    TransactionCoordinatorFenced,
+from distributedlog.log.errors import InvalidProducerEpoch
+from distributedlog.log.producer_checks import (
+    AppendOrigin,
+    check_marker,
+    check_records,
+    check_transactional_records,
 )
 from distributedlog.log.producer_entry import (
     NO_OFFSET,
-    NO_PRODUCER_EPOCH,
-    SEQUENCE_MAX,
     BatchMetadata,
     ProducerStateEntry,
     last_sequence_of,
 )
+from distributedlog.log.transaction_verification import VerificationGuard, Verifications
 from distributedlog.records import BatchHeader
 
 LATE_TRANSACTION_GRACE_MS: Final = 5 * 60 * 1000
 PRODUCER_ID_EXPIRATION_MS: Final = 24 * 60 * 60 * 1000
 
 _TRANSACTIONAL: Final = 0x10
-
-
-class AppendOrigin(Enum):
-    """Who appends, which says how much is checked: of a client sequences and epochs, of a coordinator, whose
-    records have no sequences, epochs; and of a leader's batches nothing, since they were checked there."""
-
-    CLIENT = "client"
-    COORDINATOR = "coordinator"
-    REPLICATION = "replication"
 
 
 class CompletedTransaction(NamedTuple):
@@ -76,12 +68,17 @@ class ProducerStateManager:
         "last_snapshot_offset",
         "map_end_offset",
         "producer_id_expiration_ms",
+        "requires_verification",
+        "verifications",
     )
 
     def __init__(self, producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS) -> None:
         self.producer_id_expiration_ms = producer_id_expiration_ms
         self.map_end_offset = 0
         self.last_snapshot_offset = 0
+        #: Whether a transaction's first batch needs a guard: in a broker it does, unless set otherwise.
+        self.requires_verification = False
+        self.verifications = Verifications()
         self._producers: dict[int, ProducerStateEntry] = {}
         # Ongoing: first offset -> producer id, kept in the order of the offsets, as transactions begin in it.
         self._ongoing: dict[int, int] = {}
@@ -94,49 +91,23 @@ class ProducerStateManager:
         self,
         header: BatchHeader,
         origin: AppendOrigin = AppendOrigin.CLIENT,
-        supports_epoch_bump: bool = False,
+        guard: VerificationGuard | None = None,
     ) -> BatchMetadata | None:
-        """None when the batch may be written; the first append's facts when it was written before.
-
-        Of an unknown producer any first sequence is taken: its records may all have been deleted. Only one
-        that bumps its epoch with every transaction (`supports_epoch_bump`, KIP-890) always begins at 0.
-        """
+        """None when the batch may be written; the first append's facts when it was written before."""
         producer_id = header.producer_id
         if producer_id < 0 or origin is AppendOrigin.REPLICATION:
             return None
-        sequence = header.base_sequence
-        epoch = header.producer_epoch
         entry = self._producers.get(producer_id)
-        if origin is AppendOrigin.CLIENT:
-            if sequence < 0 or epoch < 0:
-                raise InvalidRecord(
-                    f"the batch of producer {producer_id} has epoch {epoch} and sequence {sequence}; "
-                    "with a producer id both must be 0 or more"
-                )
-            if entry is None:
-                if supports_epoch_bump and sequence:
-                    raise OutOfOrderSequence(producer_id, epoch, sequence, 0)
-                return None
-            if epoch == entry.producer_epoch:
-                expected = entry.last_sequence + 1
-                if sequence != expected and (sequence or expected <= SEQUENCE_MAX):
-                    duplicate = entry.find_duplicate(sequence, header.last_offset_delta)
-                    if duplicate is not None:
-                        return duplicate
-                    raise OutOfOrderSequence(producer_id, epoch, sequence, expected & SEQUENCE_MAX)
-            elif epoch > entry.producer_epoch and sequence and entry.producer_epoch != NO_PRODUCER_EPOCH:
-                raise OutOfOrderSequence(producer_id, epoch, sequence, 0)
-        elif entry is None:
-            return None
-        if epoch < entry.producer_epoch:
-            raise InvalidProducerEpoch(producer_id, epoch, entry.producer_epoch)
-        if entry.current_txn_first_offset >= 0 and not header.attributes & _TRANSACTIONAL:
-            raise InvalidTxnState(
-                producer_id,
-                epoch,
-                "a batch outside of the transaction that is open; end the transaction first",
-            )
-        return None
+        if not header.attributes & _TRANSACTIONAL:
+            return check_records(entry, header, origin)
+        return check_transactional_records(
+            entry,
+            header,
+            origin,
+            self.verifications.get(producer_id),
+            guard,
+            requires_verification=self.requires_verification,
+        )
 
     def update(self, header: BatchHeader, base_offset: int) -> None:
         """Note a batch of records that is in the log at `base_offset`. Never refuses: it is there."""
@@ -155,9 +126,28 @@ class ProducerStateManager:
         entry.remember(
             BatchMetadata(first_sequence, last_sequence, base_offset, last_offset, header.max_timestamp)
         )
-        if header.attributes & _TRANSACTIONAL and entry.current_txn_first_offset < 0:
-            entry.current_txn_first_offset = base_offset
-            self._ongoing[base_offset] = producer_id
+        if header.attributes & _TRANSACTIONAL:
+            if entry.current_txn_first_offset < 0:
+                entry.current_txn_first_offset = base_offset
+                self._ongoing[base_offset] = producer_id
+            self.verifications.end(producer_id)
+
+    # The first batch of a transaction
+
+    def start_verification(
+        self, producer_id: int, producer_epoch: int, sequence: int, *, bumps_epoch: bool, now_ms: int
+    ) -> VerificationGuard | None:
+        """The guard that the transaction's next batch needs, once its coordinator has been asked; None when
+        the transaction is open here, so that there is nothing to ask."""
+        entry = self._producers.get(producer_id)
+        if entry is not None:
+            if producer_epoch < entry.producer_epoch:
+                raise InvalidProducerEpoch(producer_id, producer_epoch, entry.producer_epoch)
+            if entry.is_in_transaction(producer_epoch):
+                return None
+        return self.verifications.begin(
+            producer_id, producer_epoch, sequence, bumps_epoch=bumps_epoch, now_ms=now_ms
+        )
 
     # Transaction markers
 
@@ -170,23 +160,10 @@ class ProducerStateManager:
         origin: AppendOrigin = AppendOrigin.COORDINATOR,
         transaction_version: int = 0,
     ) -> None:
-        """Refuse the marker of an old epoch or of a replaced coordinator.
-
-        From transaction version 2 on the coordinator raises the epoch before it writes the marker, so that
-        one with the current epoch is late and must not end the next transaction; when none is open it is
-        the repetition of a marker already written, and does no harm.
-        """
+        """Refuse a marker that is late, or of a coordinator that was replaced."""
         entry = self._producers.get(producer_id)
-        if entry is None or origin is AppendOrigin.REPLICATION:
-            return
-        current_epoch = entry.producer_epoch
-        is_late = transaction_version >= 2 and entry.current_txn_first_offset >= 0
-        if producer_epoch < current_epoch or (is_late and producer_epoch == current_epoch):
-            raise InvalidProducerEpoch(producer_id, producer_epoch, current_epoch)
-        if coordinator_epoch < entry.coordinator_epoch:
-            raise TransactionCoordinatorFenced(
-                producer_id, producer_epoch, coordinator_epoch, entry.coordinator_epoch
-            )
+        if entry is not None and origin is not AppendOrigin.REPLICATION:
+            check_marker(entry, producer_epoch, coordinator_epoch, transaction_version)
 
     def update_marker(
         self,
@@ -209,6 +186,7 @@ class ProducerStateManager:
         entry.coordinator_epoch = coordinator_epoch
         entry.last_timestamp = timestamp
         entry.current_txn_first_offset = NO_OFFSET
+        self.verifications.end_by_marker(producer_id, producer_epoch)
         if first_offset < 0:
             return None
         return CompletedTransaction(producer_id, first_offset, offset, is_abort)
@@ -229,11 +207,7 @@ class ProducerStateManager:
 
     def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         entry = self._producers.get(producer_id)
-        return (
-            entry is not None
-            and entry.current_txn_first_offset >= 0
-            and entry.producer_epoch == producer_epoch
-        )
+        return entry is not None and entry.is_in_transaction(producer_epoch)
 
     def has_late_transaction(self, now_ms: int, transaction_timeout_ms_max: int) -> bool:
         """Whether the oldest open transaction has had no write for longer than any may last: it hangs."""
@@ -287,6 +261,7 @@ class ProducerStateManager:
         expired = [entry.producer_id for entry in self._producers.values() if self._is_expired(entry, now_ms)]
         for producer_id in expired:
             del self._producers[producer_id]
+        self.verifications.remove_expired(now_ms, self.producer_id_expiration_ms)
         return len(expired)
 
     def reload(self, entries: Iterable[ProducerStateEntry], offset: int, now_ms: int) -> None:
@@ -309,6 +284,7 @@ class ProducerStateManager:
         self._producers.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
+        self.verifications.clear()
         self.last_snapshot_offset = 0
         self.map_end_offset = offset
 

@@ -7,9 +7,11 @@ it aborts a transaction, the transaction index of its segment learns of it.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from distributedlog.log.producer_checks import AppendOrigin
 from distributedlog.log.producer_entry import BatchMetadata
-from distributedlog.log.producer_state import AppendOrigin, ProducerStateManager
+from distributedlog.log.producer_state import ProducerStateManager
 from distributedlog.log.transaction_index import AbortedTransaction, TransactionIndex
+from distributedlog.log.transaction_verification import VerificationGuard
 from distributedlog.records import BatchHeader, ControlType, decode_batch, parse_control_record
 
 
@@ -30,15 +32,24 @@ def read_end_marker(batch: bytes) -> EndMarker | None:
 
 
 def check_producer(
-    states: ProducerStateManager, header: BatchHeader, batch: Callable[[], bytes], origin: AppendOrigin
+    states: ProducerStateManager,
+    header: BatchHeader,
+    batch: Callable[[], bytes],
+    origin: AppendOrigin,
+    guard: VerificationGuard | None = None,
+    transaction_version: int = 0,
 ) -> BatchMetadata | None:
     """Before the append: raises what the producer did wrong, or gives the first append of a duplicate."""
     if not header.is_control:
-        return states.check(header, origin)
+        return states.check(header, origin, guard)
     marker = read_end_marker(batch())
     if marker is not None:
         states.check_marker(
-            header.producer_id, header.producer_epoch, marker.coordinator_epoch, origin=origin
+            header.producer_id,
+            header.producer_epoch,
+            marker.coordinator_epoch,
+            origin=origin,
+            transaction_version=transaction_version,
         )
     return None
 
