@@ -20,6 +20,7 @@ COMMANDS: Final = (
     "produce",
     "consume",
     "group",
+    "txn",
     "config",
     "cluster",
     "log",

@@ -45,3 +45,13 @@ def _bounded(text: str, value: float) -> int:
     if value > _TIMESTAMP_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is beyond all calendars")
     return int(value)
+
+
+def shown_duration(milliseconds: int) -> str:
+    """As `duration_ms` reads it, in the two largest units that are not zero: ``1h30m``, ``500ms``."""
+    rest, parts = max(0, milliseconds), []
+    for unit, unit_ms in sorted(_UNIT_MS.items(), key=lambda each: -each[1]):
+        count, rest = divmod(rest, unit_ms)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts[:2]) or "0ms"
