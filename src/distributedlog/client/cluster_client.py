@@ -26,7 +26,9 @@ Result = TypeVar("Result")
 
 ANYTHING: Final = ""
 COORDINATION: Final = "coordination"
-GROUP_KEY_TYPE: Final = 0
+GROUP: Final = 0
+TRANSACTION: Final = 1
+_COORDINATOR_OF: Final = {GROUP: "group", TRANSACTION: "transactional id"}
 _FIND_COORDINATOR: Final = 10
 _MANY_COORDINATORS_FROM: Final = 4
 
@@ -46,7 +48,7 @@ class ClusterClient:
         self._bootstrap = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else tuple(bootstrap)
         self._connections: dict[tuple[Address, str], Connection] = {}
         self._opening: dict[tuple[Address, str], asyncio.Lock] = {}
-        self._coordinators: dict[str, BrokerNode] = {}
+        self._coordinators: dict[tuple[int, str], BrokerNode] = {}
         self._is_stale = True
 
     async def __aenter__(self) -> "ClusterClient":
@@ -89,11 +91,18 @@ class ClusterClient:
         return await self.ask_node(self.metadata.controller_id, request, timeout_ms=timeout_ms)
 
     async def ask_coordinator(
-        self, group_id: str, request: Any, *, purpose: str = COORDINATION, timeout_ms: int | None = None
+        self,
+        key: str,
+        request: Any,
+        *,
+        purpose: str = COORDINATION,
+        key_type: int = GROUP,
+        timeout_ms: int | None = None,
+        version_max: int | None = None,
     ) -> Any:
-        """The response of the broker that coordinates this group."""
-        connection = await self.coordinator_connection(group_id, purpose)
-        return await connection.request(request, timeout_ms=timeout_ms)
+        """The response of the broker that coordinates this group, or this transactional id."""
+        connection = await self.coordinator_connection(key, purpose, key_type)
+        return await connection.request(request, timeout_ms=timeout_ms, version_max=version_max)
 
     async def retrying(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
         """Do it until it succeeds, fails for good, or the time for one operation is up."""
@@ -186,22 +195,25 @@ class ClusterClient:
             )
         return BrokerError(ErrorCode.LEADER_NOT_AVAILABLE, what)
 
-    async def coordinator_of(self, group_id: str) -> BrokerNode:
-        """The broker that keeps this group's state."""
-        known = self._coordinators.get(group_id)
+    async def coordinator_of(self, key: str, key_type: int = GROUP) -> BrokerNode:
+        """The broker that keeps the state of this group, or of this transactional id."""
+        known = self._coordinators.get((key_type, key))
         if known is not None:
             return known
         connection = await self._any_connection()
         version = connection.versions.version_for(APIS[_FIND_COORDINATOR])
         if version >= _MANY_COORDINATORS_FROM:
-            request = FindCoordinatorRequest(key_type=GROUP_KEY_TYPE, coordinator_keys=[group_id])
+            request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
+        elif key_type != GROUP:
+            request = FindCoordinatorRequest(key=key, key_type=key_type)
         else:
-            request = FindCoordinatorRequest(key=group_id)
+            request = FindCoordinatorRequest(key=key)
         response: FindCoordinatorResponse = await connection.request(request)
         found = response.coordinators[0] if response.coordinators else response
-        check(found.error_code, f"find the coordinator of group {group_id}", found.error_message)
+        what = f"find the coordinator of {_COORDINATOR_OF[key_type]} {key}"
+        check(found.error_code, what, found.error_message)
         node = BrokerNode(found.node_id, Address(found.host, found.port))
-        self._coordinators[group_id] = node
+        self._coordinators[key_type, key] = node
         return node
 
     # Connecting
@@ -215,9 +227,11 @@ class ClusterClient:
             raise BrokerError(ErrorCode.BROKER_NOT_AVAILABLE, f"find broker {node_id}", is_retriable=True)
         return await self._connect(node.address, purpose)
 
-    async def coordinator_connection(self, group_id: str, purpose: str = COORDINATION) -> Connection:
-        """A connection to the group's coordinator on which no long poll stands in the way."""
-        return await self._connect((await self.coordinator_of(group_id)).address, purpose)
+    async def coordinator_connection(
+        self, key: str, purpose: str = COORDINATION, key_type: int = GROUP
+    ) -> Connection:
+        """A connection to a coordinator on which no long poll stands in the way."""
+        return await self._connect((await self.coordinator_of(key, key_type)).address, purpose)
 
     async def _any_connection(self) -> Connection:
         for (_, purpose), connection in self._connections.items():
