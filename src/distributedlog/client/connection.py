@@ -188,13 +188,11 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            answered = self._conversation.receive(data)
+            for waiter, response in self._conversation.receive(data):
+                if not waiter.done():
+                    waiter.set_result(response)
         except UnexpectedResponse as error:
             self._break_off(UnexpectedResponse(f"{self.address}: {error}"))
-            return
-        for waiter, response in answered:
-            if not waiter.done():
-                waiter.set_result(response)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._cause is None:

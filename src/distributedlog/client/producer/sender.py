@@ -305,8 +305,9 @@ class Sender:
         self._metrics.requests_failed += 1
         self._tell_breaker(False)
         self._keeper.refresh_soon()
+        is_worth_a_retry = error.is_retriable or isinstance(error, UnexpectedResponse)
         for batch in batches:
-            if error.is_retriable:
+            if is_worth_a_retry:
                 self._again(batch, error)
             else:
                 self._refused(batch, error)
