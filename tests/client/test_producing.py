@@ -1,7 +1,6 @@
 """The producer's scenarios against our broker; tests/peers runs them against Apache Kafka."""
 
 import pytest
-
 from tests.client.scenarios.producing import *  # noqa: F403
 
 

@@ -1,4 +1,4 @@
-"""Idempotent sends over a network that cuts, delays, loses, doubles and garbles: each record once, in order."""
+"""Idempotent sends over a network that cuts, delays, loses, doubles, garbles: all once, in order."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from distributedlog.client.errors import ClientError, DeliveryTimedOut
 from distributedlog.client.producer.async_producer import AsyncProducer
 from distributedlog.client.producer.producer import Producer
 from distributedlog.testing import EmbeddedBroker
-from fault_proxy import ALL_FAULTS, DEADLINE_SECONDS, Fault, FaultProxy
+from fault_proxy import DEADLINE_SECONDS, Fault, FaultProxy
 
 PARTITIONS = 3
 RECORDS = 400  # of each partition
@@ -31,6 +31,10 @@ def disturbed_broker(topic, seed, faults=tuple(Fault), share=0.3, faults_max=30)
 
 def port_of(broker):
     return int(broker.bootstrap_servers.rpartition(":")[2])
+
+
+def producer_for(proxy, **options):
+    return Producer(f"127.0.0.1:{proxy.port}", **{**QUICK, **options})
 
 
 def value_of(partition, number):
@@ -74,23 +78,23 @@ def test_the_async_producer_stands_it_too(topic):
 
 
 def test_a_broker_that_goes_away_and_comes_back(topic):
-    with disturbed_broker(topic, 1, faults=()) as (proxy, broker):
-        with Producer(f"127.0.0.1:{proxy.port}", **QUICK) as producer:
-            futures = []
-            for number in range(300):
-                futures.append(producer.send(topic, b"%d" % number, partition=0))
-                if number % 100 == 50:
-                    futures[-1].result(DEADLINE_SECONDS)
-                    broker.stop()
-                if number % 100 == 80:
-                    broker.start()
-                    proxy.target_port = port_of(broker)
-            assert [future.result(DEADLINE_SECONDS).offset for future in futures] == list(range(300))
+    with disturbed_broker(topic, 1, faults=()) as (proxy, broker), producer_for(proxy) as producer:
+        futures = []
+        for number in range(300):
+            futures.append(producer.send(topic, b"%d" % number, partition=0))
+            if number % 100 == 50:
+                futures[-1].result(DEADLINE_SECONDS)
+                broker.stop()
+            if number % 100 == 80:
+                broker.start()
+                proxy.target_port = port_of(broker)
+        assert [future.result(DEADLINE_SECONDS).offset for future in futures] == list(range(300))
 
 
 def test_futures_end_when_no_broker_comes_back(topic):
     with disturbed_broker(topic, 1, faults=()) as (proxy, broker):
-        with Producer(f"127.0.0.1:{proxy.port}", **{**QUICK, "delivery_timeout_ms": 400}) as producer:
+        impatient = producer_for(proxy, delivery_timeout_ms=400)
+        with impatient as producer:
             producer.send(topic, b"").result(DEADLINE_SECONDS)
             broker.stop()
             futures = [producer.send(topic, b"%d" % number) for number in range(50)]

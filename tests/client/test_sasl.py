@@ -30,7 +30,14 @@ def test_scram_sha_256_is_the_example_of_rfc_7677():
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"\xff", b"r=other,s=AA==,i=4096", b"r=nonceX,s=AA==,i=x", b"r=nonceX,s=?,i=1", b"r=nonceX,s=AA==,i=99999999"],
+    [
+        b"",
+        b"\xff",
+        b"r=other,s=AA==,i=4096",
+        b"r=nonceX,s=AA==,i=x",
+        b"r=nonceX,s=?,i=1",
+        b"r=nonceX,s=AA==,i=99999999",
+    ],
 )
 def test_nonsense_is_an_authentication_failure(answer):
     exchange = sasl_exchange("SCRAM-SHA-512", "user", "pencil", "nonce")

@@ -17,9 +17,7 @@ class Stage:
     def __init__(self, partitions=3, **options):
         self.now = 0.0
         self.woken = 0
-        self.accumulator = Accumulator(
-            ProducerSettings(**options), lambda: self.now, self.wake, lambda lanes: self.after(lanes)
-        )
+        self.accumulator = Accumulator(ProducerSettings(**options), lambda: self.now, self.wake, self.after)
         lanes = [Lane(self.accumulator, TopicPartition("t", index), 1) for index in range(partitions)]
         self.lanes = lanes
         self.accumulator.topics["t"] = TopicLanes("t", bytes(16), lanes, lanes[0])
@@ -117,7 +115,7 @@ def test_the_brokers_time_counts_where_it_gave_one():
 
 def test_a_future_that_is_not_done_in_time_is_a_timeout():
     future = Stage().append()
-    with pytest.raises(TimeoutError, match="no acknowledgement from t-0 within 0.01 s"):
+    with pytest.raises(TimeoutError, match=r"no acknowledgement from t-0 within 0\.01 s"):
         future.result(0.01)
 
 

@@ -112,7 +112,11 @@ def test_whatever_fails_what_arrives_is_in_order(data):
         while len(in_flight) < 5 and lane.next_batch(0.0) is not None:
             in_flight.append(lane.depart(FIRST))
         batch = in_flight.popleft()
-        fate = data.draw(st.sampled_from(["answered", "lost", "response lost"])) if len(stored) < 8 else "answered"
+        fate = (
+            data.draw(st.sampled_from(["answered", "lost", "response lost"]))
+            if len(stored) < 8
+            else "answered"
+        )
         if fate != "lost" and batch.sequence == next_sequence:
             stored.append(batch)
             next_sequence += batch.records_count

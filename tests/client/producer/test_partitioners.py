@@ -1,4 +1,4 @@
-"""Keys go where other clients send them: the numbers here come from their own test suites and from running them."""
+"""Keys go where other clients send them: the numbers come from those clients' own test suites."""
 
 import pytest
 

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+from tests.client.scenarios.reading import create_topic, delete_topic, records_of
 
 from distributedlog.client.errors import (
     BrokerError,
@@ -18,7 +19,6 @@ from distributedlog.client.producer.circuit_breaker import CircuitBreaker
 from distributedlog.client.producer.partitioners import by_md5, by_murmur2, by_murmur3
 from distributedlog.client.producer.producer import Producer
 from distributedlog.client.serialisers import to_json, to_text
-from tests.client.scenarios.reading import create_topic, delete_topic, records_of
 
 PATIENCE = 60
 
@@ -46,7 +46,7 @@ def test_many_records_in_order(servers, topic, compression, acks):
         producer.flush()
         assert all(future.done() for future in futures)
     for partition in range(2):
-        records = records_of(servers, topic, partition)
+        records = records_of(servers, topic, partition, end_least=1000)
         assert [record.value for record in records] == values[partition::2]
         if acks != 0:
             told = [future.result().offset for future in futures[partition::2]]
@@ -55,13 +55,17 @@ def test_many_records_in_order(servers, topic, compression, acks):
             assert futures[0].result().offset == -1
 
 
-@pytest.mark.parametrize(("name", "choose"), [("default", by_murmur2), ("murmur3", by_murmur3), ("md5", by_md5)])
+@pytest.mark.parametrize(
+    ("name", "choose"), [("default", by_murmur2), ("murmur3", by_murmur3), ("md5", by_md5)]
+)
 def test_keys_choose_partitions(servers, topic, name, choose):
     create_topic(servers, topic, 5)
     with Producer(servers, partitioner=name) as producer:
         keys = [b"key-%d" % number for number in range(50)] * 2
         futures = [producer.send(topic, b"", key=key) for key in keys]
-        assert [future.result(PATIENCE).partition for future in futures] == [choose(topic, key, 5) for key in keys]
+        assert [future.result(PATIENCE).partition for future in futures] == [
+            choose(topic, key, 5) for key in keys
+        ]
 
 
 def test_partitioners_that_do_not_look_at_keys(servers, topic):
@@ -95,7 +99,9 @@ def test_call_backs_come_in_order_and_before_flush_returns(servers, topic):
             producer.send(
                 topic,
                 b"",
-                on_delivery=lambda metadata, error, number=number: told.append((number, metadata.offset, error)),
+                on_delivery=lambda metadata, error, number=number: told.append(
+                    (number, metadata.offset, error)
+                ),
             )
         producer.flush()
         assert told == [(number, number, None) for number in range(100)]
@@ -161,11 +167,11 @@ def test_full_memory_blocks_and_then_says_so(servers, topic):
         assert all(future.exception(0) is None for future in futures)
     with Producer(servers, buffer_memory=1000, linger_ms=0, max_block_ms=20) as producer:
         producer.send(topic, b"x").result(PATIENCE)
-        with producer._core._accumulator.lock:  # noqa: SLF001  nobody empties it meanwhile
-            producer._core._accumulator.buffered_bytes += 900  # noqa: SLF001
+        with producer._core._accumulator.lock:
+            producer._core._accumulator.buffered_bytes += 900
         with pytest.raises(BufferFull, match=r"none were for max_block_ms=20.*raise buffer_memory=1000"):
             producer.send(topic, b"x" * 200)
-        producer._core._accumulator.buffered_bytes -= 900  # noqa: SLF001
+        producer._core._accumulator.buffered_bytes -= 900
 
 
 def test_a_record_too_large_for_the_request_or_for_the_topic(servers, topic):
@@ -190,7 +196,7 @@ def test_a_batch_too_large_for_the_topic_is_cut(servers, topic):
 def test_a_topic_that_nobody_creates(servers, topic):
     with (
         Producer(servers, allow_auto_create_topics=False, max_block_ms=100) as producer,
-        pytest.raises(BrokerError, match="there is no topic of this name.*create it first"),
+        pytest.raises(BrokerError, match=r"there is no topic of this name.*create it first"),
     ):
         producer.send(topic, b"")
 
@@ -198,14 +204,16 @@ def test_a_topic_that_nobody_creates(servers, topic):
 def test_a_partition_that_is_not_there(servers, topic):
     create_topic(servers, topic, 2)
     with Producer(servers) as producer:
-        with pytest.raises(InvalidOption, match="there is no partition 2 of topic .*: it has 2"):
+        with pytest.raises(InvalidOption, match=r"there is no partition 2 of topic .*: it has 2"):
             producer.send(topic, b"", partition=2)
         assert producer.partitions_for(topic) == 2
 
 
 def test_a_topic_deleted_under_a_producer(servers, topic):
     create_topic(servers, topic, 1)
-    with Producer(servers, retry_backoff_max_ms=100, allow_auto_create_topics=False, max_block_ms=1000) as producer:
+    with Producer(
+        servers, retry_backoff_max_ms=100, allow_auto_create_topics=False, max_block_ms=1000
+    ) as producer:
         producer.send(topic, b"").result(PATIENCE)
         delete_topic(servers, topic)
         with pytest.raises(BrokerError, match="the topic has been deleted"):

@@ -6,6 +6,7 @@ from distributedlog.client import ClientSettings, ClusterClient, TopicPartition,
 from distributedlog.client.fetcher import Fetcher, FetchSettings
 from distributedlog.client.offsets import EARLIEST, LATEST, list_offsets_at
 
+PATIENCE = 60
 QUICK = ClientSettings(retry_backoff_ms=5, retry_backoff_max_ms=50)
 
 
@@ -29,12 +30,19 @@ def delete_topic(servers, name):
     on_cluster(servers, lambda client: topics.delete_topic(client, name))
 
 
-def records_of(servers, topic, partition=0, *, is_committed=False):
-    """All records of a partition, as it is now."""
+def records_of(servers, topic, partition=0, *, is_committed=False, end_least=0):
+    """All records of a partition, as it is now, or when it has got as far as `end_least`."""
     place = TopicPartition(topic, partition)
 
+    async def find_end(client):
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                found = await list_offsets_at(client, [place], LATEST, is_read_committed=is_committed)
+                if found[place] >= end_least:
+                    return found[place]
+
     async def work(client):
-        (end,) = (await list_offsets_at(client, [place], LATEST, is_read_committed=is_committed)).values()
+        end = await find_end(client)
         start = await list_offsets_at(client, [place], EARLIEST)
         fetcher = Fetcher(client, start, FetchSettings(is_read_committed=is_committed))
         found = []

@@ -21,14 +21,18 @@ class AsyncTransaction:
 
     def __init__(self, manager: TransactionManager) -> None:
         self._manager = manager
+        self._is_over = False
 
     async def __aenter__(self) -> Self:
         await self._manager.begin()
+        self._is_over = False
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._is_over:
+            return
         if kind is None:
             try:
                 await self._manager.commit()
@@ -45,6 +49,7 @@ class AsyncTransaction:
 
     async def abort(self) -> None:
         """Abort now; the block's end does nothing more."""
+        self._is_over = True
         await self._manager.abort()
 
     async def _abort_if_open(self) -> None:
