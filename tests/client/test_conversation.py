@@ -81,26 +81,39 @@ def test_what_is_no_response_is_said_to_be_none(stream):
     conversation = Conversation("me")
     begin(conversation, METADATA, 12, MetadataRequest(), "x")
     with pytest.raises(UnexpectedResponse, match="is there a Kafka broker on this port"):
-        conversation.receive(stream)
+        list(conversation.receive(stream))
 
 
 def test_a_response_to_another_request_ends_the_conversation():
     conversation = Conversation("me")
     begin(conversation, METADATA, 12, MetadataRequest(), "x")
     with pytest.raises(UnexpectedResponse, match="correlation id 5 in place of 0"):
-        conversation.receive(encode_response(3, 12, 5, MetadataResponse()))
+        list(conversation.receive(encode_response(3, 12, 5, MetadataResponse())))
 
 
 def test_a_response_that_nobody_asked_for_ends_the_conversation():
     with pytest.raises(UnexpectedResponse, match="nobody asked for"):
-        Conversation("me").receive(encode_response(3, 12, 0, MetadataResponse()))
+        list(Conversation("me").receive(encode_response(3, 12, 0, MetadataResponse())))
 
 
 def test_a_response_beyond_the_limit_is_refused_before_it_is_gathered():
     conversation = Conversation("me", response_size_max=1000)
     begin(conversation, METADATA, 12, MetadataRequest(), "x")
     with pytest.raises(UnexpectedResponse, match="above the limit of 1000"):
-        conversation.receive((1001).to_bytes(4))
+        list(conversation.receive((1001).to_bytes(4)))
+
+
+def test_what_is_sound_before_the_damage_is_answered():
+    conversation = Conversation("me")
+    for name in ("sound", "damaged"):
+        begin(conversation, METADATA, 12, MetadataRequest(), name)
+    stream = encode_response(3, 12, 0, MetadataResponse()) + encode_response(3, 12, 7, MetadataResponse())
+    answered = []
+    with pytest.raises(UnexpectedResponse):
+        for waiter, _ in conversation.receive(stream):
+            answered.append(waiter)
+    assert answered == ["sound"]
+    assert conversation.give_up() == ["damaged"]
 
 
 def test_giving_up_names_all_who_wait():

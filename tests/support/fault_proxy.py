@@ -29,10 +29,15 @@ class Fault(enum.Enum):
     SILENCE = "the request arrives, and from now on the connection stays open and silent"
     DELAY = "the response, and all behind it, comes late"
     DOUBLE_REQUEST = "the request arrives twice"
+    GARBLE_REQUEST = "a byte of the request's last quarter is another"
+    GARBLE_RESPONSE = "the response's correlation id is another"
 
 
-ALL_FAULTS = tuple(Fault)
-_OF_RESPONSES = frozenset({Fault.LOSE_RESPONSE, Fault.HALF_RESPONSE, Fault.SILENCE, Fault.DELAY})
+#: What TCP lets happen.
+ALL_FAULTS = tuple(fault for fault in Fault if not fault.name.startswith("GARBLE"))
+_OF_RESPONSES = frozenset(
+    {Fault.LOSE_RESPONSE, Fault.HALF_RESPONSE, Fault.SILENCE, Fault.DELAY, Fault.GARBLE_RESPONSE}
+)
 
 
 class FaultProxy:
@@ -161,6 +166,9 @@ class _Link:
             if fault is Fault.DOUBLE_REQUEST:
                 self._doubled[correlation_id] = None
                 frame *= 2
+            elif fault is Fault.GARBLE_REQUEST:
+                place = len(frame) - len(frame) // 8
+                frame = frame[:place] + bytes([frame[place] ^ 0x55]) + frame[place + 1 :]
             elif fault in _OF_RESPONSES:
                 self._response_faults[correlation_id] = fault
             self._broker_writer.write(frame)
@@ -184,6 +192,8 @@ class _Link:
                 self._client_writer.write(frame[: len(frame) // 2])
                 await self._client_writer.drain()
                 raise _Cut
+            if fault is Fault.GARBLE_RESPONSE:
+                frame = frame[:4] + bytes([frame[4] ^ 0x55]) + frame[5:]
             if fault is Fault.DELAY:
                 await asyncio.sleep(self._proxy.delay)
             api_key = self._api_keys.pop(correlation_id)

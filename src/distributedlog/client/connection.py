@@ -1,11 +1,14 @@
 """[io] One connection to one broker: pipelined requests, each answered or failed, never forgotten."""
 
 import asyncio
+import ssl
 from typing import Any, cast
 
 from distributedlog.client.addresses import Address
+from distributedlog.client.authentication import authenticate, tls_context
 from distributedlog.client.conversation import API_VERSIONS, Conversation
 from distributedlog.client.errors import (
+    AuthenticationFailed,
     BrokerError,
     ClientError,
     ConnectFailed,
@@ -51,14 +54,21 @@ class Connection(asyncio.Protocol):
         try:
             async with asyncio.timeout(seconds):
                 _, connection = await loop.create_connection(
-                    lambda: cls(address, settings), address.host, address.port
+                    lambda: cls(address, settings), address.host, address.port, ssl=tls_context(settings)
                 )
         except TimeoutError:
             raise ConnectFailed(f"{address} did not take a connection within {seconds:g} s") from None
+        except ssl.SSLError as error:
+            reason = getattr(error, "verify_message", "") or error.reason or str(error)
+            raise AuthenticationFailed(f"no encrypted connection to {address}: {reason}") from None
         except OSError as error:
             raise ConnectFailed(f"cannot connect to {address}: {_reason(error)}") from None
         try:
             await connection._agree_on_versions()
+            await authenticate(connection.request, settings, str(address))
+        except ConnectionLost as error:
+            await connection.close()
+            raise ConnectFailed(f"{address} took a connection and ended it: {_hint(settings)}") from error
         except BaseException:
             await connection.close()
             raise
@@ -79,11 +89,46 @@ class Connection(asyncio.Protocol):
         version = self.versions.version_for(api, version_max)
         return await self._exchange(api, version, request, timeout_ms or self._settings.request_timeout_ms)
 
-    async def send(self, request: Any, *, version_max: int | None = None) -> None:
-        """Send a request that gets no response: Produce with acks=0."""
+    def begin(self, request: Any, *, version_max: int | None = None) -> "asyncio.Future[Any]":
+        """As `request`, but sent now, without waiting for room to write: the caller bounds what is in flight.
+
+        The time that the answer may take is the caller's business too: see `give_up_on`.
+        """
+        if self.is_closed:
+            raise self._cause or ConnectionLost(f"the connection to {self.address} is closed")
         api = api_of_request(request)
         version = self.versions.version_for(api, version_max)
-        await self._write(self._conversation.begin_unanswered(api, version, request))
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        self._write_now(self._conversation.begin(api, version, request, answer))
+        return answer
+
+    def begin_unanswered(self, request: Any, *, version_max: int | None = None) -> None:
+        """Send a request that gets no response, now: Produce with acks=0."""
+        if self.is_closed:
+            raise self._cause or ConnectionLost(f"the connection to {self.address} is closed")
+        api = api_of_request(request)
+        version = self.versions.version_for(api, version_max)
+        self._write_now(self._conversation.begin_unanswered(api, version, request))
+
+    def give_up_on(self, request: Any, timeout_ms: int) -> None:
+        """Close the connection: a request that was begun has not been answered in time."""
+        name = api_of_request(request).name
+        error = f"{self.address} did not answer {name} within {timeout_ms / 1000:g} s"
+        self._break_off(RequestTimedOut(error))
+
+    @property
+    def is_congested(self) -> bool:
+        """Whether the broker takes less than is being sent: wait for `writable`."""
+        return not self._writable.is_set()
+
+    async def writable(self) -> None:
+        """Until more can be sent, or the connection has ended."""
+        await self._writable.wait()
+
+    async def send(self, request: Any, *, version_max: int | None = None) -> None:
+        """Send a request that gets no response: Produce with acks=0."""
+        await self._wait_until_writable()
+        self.begin_unanswered(request, version_max=version_max)
 
     async def close(self) -> None:
         """Whoever still waits gets ConnectionLost."""
@@ -121,10 +166,6 @@ class Connection(asyncio.Protocol):
             self._break_off(ConnectionLost(f"the connection to {self.address} was given up: {error}"))
             raise error from None
 
-    async def _write(self, pieces: list[Any]) -> None:
-        await self._wait_until_writable()
-        self._write_now(pieces)
-
     async def _wait_until_writable(self) -> None:
         await self._writable.wait()
         if self.is_closed:
@@ -147,13 +188,11 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            answered = self._conversation.receive(data)
+            for waiter, response in self._conversation.receive(data):
+                if not waiter.done():
+                    waiter.set_result(response)
         except UnexpectedResponse as error:
             self._break_off(UnexpectedResponse(f"{self.address}: {error}"))
-            return
-        for waiter, response in answered:
-            if not waiter.done():
-                waiter.set_result(response)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._cause is None:
@@ -171,6 +210,13 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._writable.set()
+
+
+def _hint(settings: ClientSettings) -> str:
+    """A broker hangs up on whoever speaks another security protocol than it does."""
+    if settings.security_protocol == "PLAINTEXT":
+        return "it may want TLS, or another protocol than Kafka's may live there"
+    return f"it may not speak {settings.security_protocol} on this port"
 
 
 def _reason(error: BaseException) -> str:

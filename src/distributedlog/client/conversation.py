@@ -6,6 +6,7 @@ other correlation id than the oldest one's means that the stream is lost.
 """
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, Final, Generic, TypeVar
 
 from distributedlog.client.errors import UnexpectedResponse
@@ -54,10 +55,14 @@ class Conversation(Generic[Waiter]):
         self._next_correlation_id = (self._next_correlation_id + 1) & CORRELATION_ID_MAX
         return pieces
 
-    def receive(self, data: bytes) -> list[tuple[Waiter, Any]]:
-        """The responses that are complete now. After UnexpectedResponse the connection must be closed."""
+    def receive(self, data: bytes) -> Iterator[tuple[Waiter, Any]]:
+        """The responses that are complete now. After UnexpectedResponse the connection must be closed.
+
+        One by one, so that what is sound before the damage still reaches who waits for it.
+        """
         try:
-            return [self._answer(frame) for frame in self._splitter.feed(data)]
+            for frame in self._splitter.feed(data):
+                yield self._answer(frame)
         except ProtocolError as error:
             raise UnexpectedResponse(
                 f"what came back is not the Kafka protocol ({error}); is there a Kafka broker on this port?"

@@ -45,6 +45,70 @@ class UnsupportedByBroker(ClientError):
     """The broker does not serve the API, or in no version that this client knows."""
 
 
+class AuthenticationFailed(ClientError):
+    """The broker does not believe who this client says it is, or asks for proof that it does not give."""
+
+
+class InvalidOption(ClientError, ValueError):
+    """An option has a value that it cannot have, or two options contradict each other."""
+
+
+class UnknownOption(ClientError, TypeError):
+    """There is no option of this name."""
+
+
+class ClientClosed(ClientError):
+    """The client was closed before this call, or while it waited."""
+
+
+class ForkedClient(ClientError):
+    """The client was made before a fork and is used in the child: its connections are not there."""
+
+
+class BlockedLoop(ClientError):
+    """A blocking call in the thread that would have to do the work: from a call-back of the client."""
+
+
+class BufferFull(ClientError):
+    """A producer's memory is full of records that no broker has taken yet."""
+
+    is_retriable = True
+
+
+class RecordTooLarge(ClientError, ValueError):
+    """A record is larger than a request may be; no broker was asked."""
+
+
+class CircuitOpen(ClientError):
+    """So many sends failed one after another that the producer has stopped trying for a while."""
+
+    is_retriable = True
+
+
+class DeliveryTimedOut(ClientError):
+    """No broker acknowledged a record within ``delivery_timeout_ms``. Whether one has it may not be known."""
+
+
+class SerialisationFailed(ClientError, ValueError):
+    """A serialiser refused a key or value, or a deserialiser what a record holds."""
+
+
+class ProducerFenced(ClientError):
+    """Another producer has taken over this transactional id: this one can only be closed."""
+
+
+class TransactionAborted(ClientError):
+    """A record or commit belonged to a transaction that was aborted, or can only be aborted now."""
+
+
+class CommitFailed(ClientError):
+    """Nothing was committed: the group has gone on without this member."""
+
+
+class NoOffset(ClientError):
+    """A partition has no committed offset, or its position is gone, and ``auto_offset_reset`` is ``none``."""
+
+
 class BrokerError(ClientError):
     """The broker answered with an error code.
 

@@ -15,16 +15,22 @@ def api_of_request(request: object) -> Api:
 
 
 class BrokerVersions:
-    """What one broker serves, as its ApiVersions response says."""
+    """What one broker serves, and which features its cluster has, as its ApiVersions response says."""
 
-    __slots__ = ("ranges",)
+    __slots__ = ("features", "ranges")
 
-    def __init__(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+    def __init__(
+        self, ranges: Mapping[int, tuple[int, int]], features: Mapping[str, int] | None = None
+    ) -> None:
         self.ranges = dict(ranges)
+        self.features = dict(features or {})
 
     @classmethod
     def from_response(cls, response: ApiVersionsResponse) -> "BrokerVersions":
-        return cls({api.api_key: (api.min_version, api.max_version) for api in response.api_keys})
+        return cls(
+            {api.api_key: (api.min_version, api.max_version) for api in response.api_keys},
+            {feature.name: feature.max_version_level for feature in response.finalized_features},
+        )
 
     def serves(self, api_key: int) -> bool:
         """Whether there is a version of this API that both sides know."""

@@ -1,0 +1,112 @@
+"""[io] The producer of programs that block: records are taken in the caller's thread, sent by another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from distributedlog.client.background import LoopThread
+from distributedlog.client.producer.async_producer import AsyncProducer
+from distributedlog.client.producer.transaction import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from distributedlog.client.producer.future import RecordFuture
+    from distributedlog.client.producer.metrics import ProducerMetrics
+
+
+class _Core(AsyncProducer):
+    """The core in the other thread: whoever wakes it is not there."""
+
+    def _wake(self) -> None:
+        self._loop.call_soon_threadsafe(self._sender.drain)
+
+
+class Producer:
+    """Writes records; a context manager, for any number of threads.
+
+        with Producer("localhost:9092") as producer:
+            future = producer.send("orders", b"a hat", key=b"ann")
+            print(future.result())
+
+    Options are those of `ProducerSettings` and `ClientSettings`. ``on_delivery`` is called in the producer's
+    own thread with (metadata, None) or (None, error): it must not block.
+    """
+
+    def __init__(self, bootstrap: str, **options: Any) -> None:
+        self._thread = LoopThread("distributedlog-producer")
+        try:
+            self._core = self._thread.run(_made(bootstrap, options))
+        except BaseException:
+            self._thread.close()
+            raise
+        self._append = self._core._accumulator.append
+        self._is_plain = self._core._is_plain
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        *,
+        key: Any = None,
+        headers: Any = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: Callable[..., object] | None = None,
+    ) -> RecordFuture:
+        """Take a record; the future that is returned ends with its acknowledgement.
+
+        Waits up to ``max_block_ms`` where it must: for a topic that is not known yet, and for memory.
+        """
+        if not self._is_plain:
+            key, value = self._core._prepared(key, value)
+        future = self._append(topic, value, key, headers, partition, timestamp, on_delivery)
+        if future is not None:
+            return future
+        later = self._core._send_later(topic, value, key, headers, partition, timestamp, on_delivery)
+        return self._thread.run(later)
+
+    def send_many(
+        self, topic: str, values: Iterable[Any], *, key: Any = None, headers: Any = None
+    ) -> list[RecordFuture]:
+        """Take many records with the same key and headers."""
+        return [self.send(topic, value, key=key, headers=headers) for value in values]
+
+    def flush(self, timeout_seconds: float | None = None) -> None:
+        """Wait until all that was taken is acknowledged or has failed, or TimeoutError."""
+        self._thread.run(self._core.flush(timeout_seconds))
+
+    def close(self, timeout_seconds: float | None = None) -> None:
+        """Flush, then end the thread. After `timeout_seconds` what is left fails with ClientClosed."""
+        if self._thread.is_closed:
+            return
+        try:
+            self._thread.run(self._core.close(timeout_seconds))
+        finally:
+            self._thread.close()
+
+    def transaction(self) -> Transaction:
+        """A transaction, for ``with``; the producer needs a ``transactional_id``."""
+        return Transaction(self._core.transaction(), self._thread.run)
+
+    def init_transactions(self) -> None:
+        """Fence earlier producers of the transactional id now, not with the first transaction."""
+        self._thread.run(self._core.init_transactions())
+
+    def metrics(self) -> ProducerMetrics:
+        """What was done so far."""
+        return self._core.metrics()
+
+    def partitions_for(self, topic: str) -> int:
+        """How many partitions the topic has."""
+        return self._thread.run(self._core.partitions_for(topic))
+
+
+async def _made(bootstrap: str, options: dict[str, Any]) -> _Core:
+    return _Core(bootstrap, **options)

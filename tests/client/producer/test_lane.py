@@ -1,0 +1,129 @@
+"""What a lane sends, in which order and under which numbers."""
+
+from collections import deque
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distributedlog.client.metadata import TopicPartition
+from distributedlog.client.producer.batch import Batch
+from distributedlog.client.producer.identity import SEQUENCES, Identity
+from distributedlog.client.producer.lane import Lane
+
+FIRST, SECOND = Identity(7, 0), Identity(7, 1)
+
+
+def lane_with(count, records=10):
+    lane = Lane(None, TopicPartition("orders", 0), 1)
+    for number in range(count):
+        batch = Batch(lane, (number,), 0.0, 120.0)
+        batch.records = [(0, None, b"", ())] * records
+        batch.close()
+        lane.waiting.append(batch)
+    return lane, list(lane.waiting)
+
+
+def depart_all(lane, identity=FIRST):
+    gone = []
+    while lane.next_batch(0.0) is not None:
+        gone.append(lane.depart(identity))
+    return gone
+
+
+def test_batches_are_numbered_as_they_leave():
+    lane, batches = lane_with(3)
+    assert depart_all(lane) == batches
+    assert [(batch.identity, batch.sequence) for batch in batches] == [(FIRST, 0), (FIRST, 10), (FIRST, 20)]
+
+
+def test_sequences_wrap_where_kafka_wraps_them():
+    lane, batches = lane_with(2)
+    lane.identity, lane.next_sequence = FIRST, SEQUENCES - 5
+    depart_all(lane)
+    assert [batch.sequence for batch in batches] == [SEQUENCES - 5, 5]
+
+
+def test_after_an_error_one_at_a_time_until_all_are_through():
+    lane, (first, second, third) = lane_with(3)
+    depart_all(lane)
+    for batch in (second, first, third):
+        lane.come_back(batch, 0.0)
+    assert list(lane.waiting) == [first, second, third]
+    for batch in (first, second, third):
+        assert depart_all(lane) == [batch]
+        assert batch.sequence == 10 * batch.serial[0]
+        lane.arrived(batch)
+    assert not lane.is_recovering
+
+
+def test_a_retry_is_not_overtaken_by_what_came_after_it():
+    lane, (first, second) = lane_with(2)
+    lane.depart(FIRST)
+    lane.come_back(first, 5.0)
+    assert lane.next_batch(4.9) is None
+    assert lane.next_batch(5.0) is first
+    lane.depart(FIRST)
+    assert lane.next_batch(5.0) is None
+    lane.arrived(first)
+    assert lane.next_batch(5.0) is second
+
+
+def test_a_new_identity_waits_until_nothing_is_in_flight():
+    lane, (first, second, third) = lane_with(3)
+    lane.depart(FIRST)
+    lane.depart(SECOND)
+    assert second.identity == FIRST
+    lane.arrived(first)
+    lane.arrived(second)
+    lane.depart(SECOND)
+    assert (third.identity, third.sequence) == (SECOND, 0)
+
+
+def test_to_begin_anew_numbers_all_that_waits_again():
+    lane, (first, second, third) = lane_with(3)
+    depart_all(lane)
+    lane.arrived(first)
+    assert lane.is_oldest(second)
+    lane.begin_anew()
+    lane.come_back(second, 0.0)
+    assert lane.next_batch(0.0) is None, "the third one is still on its way under the old numbers"
+    assert not lane.is_oldest(third)
+    lane.come_back(third, 0.0)
+    assert depart_all(lane, SECOND) == [second]
+    lane.arrived(second)
+    assert depart_all(lane, SECOND) == [third]
+    assert [(batch.identity, batch.sequence) for batch in (second, third)] == [(SECOND, 0), (SECOND, 10)]
+
+
+def test_what_was_given_up_while_it_waited_is_not_sent():
+    lane, (first, second) = lane_with(2)
+    first.finish(-1, -1, None)
+    assert lane.next_batch(0.0) is second
+
+
+@given(st.data())
+def test_whatever_fails_what_arrives_is_in_order(data):
+    """A broker that takes a batch only when its number is next, and answers, or loses, in any order."""
+    lane, batches = lane_with(8)
+    in_flight, stored, next_sequence = deque(), [], 0
+    for _ in range(500):
+        if not lane.waiting and not in_flight:
+            break
+        while len(in_flight) < 5 and lane.next_batch(0.0) is not None:
+            in_flight.append(lane.depart(FIRST))
+        batch = in_flight.popleft()
+        fate = (
+            data.draw(st.sampled_from(["answered", "lost", "response lost"]))
+            if len(stored) < 8
+            else "answered"
+        )
+        if fate != "lost" and batch.sequence == next_sequence:
+            stored.append(batch)
+            next_sequence += batch.records_count
+        if fate == "answered" and batch in stored:
+            lane.arrived(batch)
+        else:
+            lane.come_back(batch, 0.0)
+            while in_flight and fate != "answered":  # the connection is gone
+                lane.come_back(in_flight.pop(), 0.0)
+    assert stored == batches
