@@ -14,7 +14,11 @@ from distributedlog.wire.k02_list_offsets import (
 )
 from distributedlog.wire.k03_metadata import MetadataRequest, MetadataRequestTopic
 from distributedlog.wire.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from distributedlog.wire.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from distributedlog.wire.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, CREATE_TOPICS = 0, 1, 2, 3, 9, 19
 #: Not long ago, or retention would take the records away.
@@ -22,8 +26,9 @@ TIMESTAMP = time.time_ns() // 1_000_000
 LATEST = -1
 
 
-def create_topic(client, topic, partitions=1):
-    request = CreateTopicsRequest([CreatableTopic(topic, partitions, -1)], timeout_ms=30_000)
+def create_topic(client, topic, partitions=1, configs=()):
+    settings = [CreatableTopicConfig(name, value) for name, value in dict(configs).items()]
+    request = CreateTopicsRequest([CreatableTopic(topic, partitions, -1, [], settings)], timeout_ms=30_000)
     [result] = client.ask(CREATE_TOPICS, 7, request).topics
     assert result.error_code == 0, result
 
@@ -70,19 +75,32 @@ def fetch(client, topic, partition, offset):
     return answer
 
 
+def batches_of(client, topic, partition):
+    """The headers of all batches up to the end that the broker names."""
+    return [header for header, _ in _walk(client, topic, partition)]
+
+
+def whole_records_of(client, topic, partition):
+    """All records up to the end that the broker names."""
+    return [record for _, records in _walk(client, topic, partition) for record in records]
+
+
 def records_of(client, topic, partition):
-    """All records from the beginning to the end that the broker names: (offset, value)."""
-    end = end_offset(client, topic, partition)
-    found, offset = [], 0
+    """The same as (offset, value)."""
+    return [(record.offset, record.value) for record in whole_records_of(client, topic, partition)]
+
+
+def _walk(client, topic, partition):
+    end, offset = end_offset(client, topic, partition), 0
     while offset < end:
         answer = fetch(client, topic, partition, offset)
         assert answer.error_code == 0, answer
         data = bytes(answer.records)
-        found += [(record.offset, record.value) for record in iterate_records(data, offset)]
-        batches = [header for _, header in iterate_batches(data)]
+        batches = list(iterate_batches(data))
         assert batches, f"nothing at {offset} of {topic}-{partition}, which ends at {end}"
-        offset = batches[-1].next_offset
-    return found
+        for position, header in batches:
+            yield header, list(iterate_records(data[position : position + header.size]))
+        offset = batches[-1][1].next_offset
 
 
 def committed(client, group, topic, partition):
