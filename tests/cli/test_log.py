@@ -104,7 +104,7 @@ def test_a_wrong_command_line_is_a_usage_error(capsys, arguments):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
-    assert "usage: dlog log" in capsys.readouterr().err
+    assert "; see `dlog log" in capsys.readouterr().err
 
 
 def test_nothing_is_changed(capsys, partition):

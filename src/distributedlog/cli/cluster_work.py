@@ -26,12 +26,13 @@ Work = Callable[[ClusterClient], Awaitable[int]]
 
 HINTS: Final[dict[int, str]] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "`dlog topic list` shows the topics that there are",
+    ErrorCode.BROKER_NOT_AVAILABLE: "`dlog cluster info` shows the brokers that there are",
     ErrorCode.TOPIC_ALREADY_EXISTS: "--if-not-exists leaves it as it is",
     ErrorCode.INVALID_REPLICATION_FACTOR: "`dlog cluster info` shows how many brokers there are",
     ErrorCode.GROUP_ID_NOT_FOUND: "`dlog group list` shows the groups that there are",
     ErrorCode.NON_EMPTY_GROUP: "stop its consumers first; `dlog group describe` shows them",
-    ErrorCode.INVALID_CONFIG: "`dlog config describe` shows the names and values that there are",
-    ErrorCode.MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or lower --batch-size",
+    ErrorCode.INVALID_CONFIG: "`dlog config describe --all` shows the names and values that there are",
+    ErrorCode.MESSAGE_TOO_LARGE: "`dlog topic alter TOPIC --set max.message.bytes=…` raises the limit",
     ErrorCode.OFFSET_OUT_OF_RANGE: "`dlog topic describe` shows the offsets that there are",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "ask whoever administers the cluster for access",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "ask whoever administers the cluster for access",
@@ -114,7 +115,7 @@ async def each(names: list[str], work: Callable[[str], Awaitable[None]]) -> int:
     for name in names:
         try:
             await work(name)
-        except BrokerError as error:
+        except (BrokerError, CommandFailed) as error:
             complain(explained(error))
             code = EXIT_FAILED
     return code

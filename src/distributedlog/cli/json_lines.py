@@ -11,7 +11,15 @@ BASE64: Final = "base64"
 
 def print_json(**content: object) -> None:
     """Names in the order given. Written at once where someone watches, else by the buffer."""
-    sys.stdout.write(json.dumps(content) + "\n")
+    text = json_text(content)
+    is_encodable = text.isascii() or sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    sys.stdout.write((text if is_encodable else json.dumps(content)) + "\n")
+
+
+def json_text(content: object) -> str:
+    """Letters of every script stand as they are, except beside something that may steer a terminal."""
+    text = json.dumps(content, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(content)
 
 
 def json_of_bytes(data: bytes | None) -> object:

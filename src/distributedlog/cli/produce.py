@@ -38,7 +38,11 @@ def add_parser(commands: "Commands") -> None:
     )  # fmt: skip
     parser.add_argument("--null", metavar="TEXT", help="a value equal to it is written as null: a deletion")
     parser.add_argument(
-        "--partition", metavar="N", type=whole_number, help="to this one (default: by key, else in turn)"
+        "--partition",
+        "-p",
+        metavar="N",
+        type=whole_number,
+        help="to this one (default: by key, else in turn)",
     )
     parser.add_argument("--compression", "-z", choices=CODECS, default="none")
     parser.add_argument(
