@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -83,7 +84,9 @@ async def _with_client(arguments: argparse.Namespace, work: Work) -> int:
         if task is not None:
             task.cancel()
 
-    loop.add_signal_handler(signal.SIGTERM, terminate)
+    takes_signals = threading.current_thread() is threading.main_thread()
+    if takes_signals:
+        loop.add_signal_handler(signal.SIGTERM, terminate)
     try:
         async with ClusterClient(arguments.bootstrap, settings) as client:
             return await work(client)
@@ -92,7 +95,8 @@ async def _with_client(arguments: argparse.Namespace, work: Work) -> int:
             raise Terminated from None
         raise
     finally:
-        loop.remove_signal_handler(signal.SIGTERM)
+        if takes_signals:
+            loop.remove_signal_handler(signal.SIGTERM)
 
 
 def explained(error: Exception) -> str:

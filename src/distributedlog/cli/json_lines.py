@@ -19,7 +19,7 @@ def print_json(**content: object) -> None:
 def json_text(content: object) -> str:
     """Letters of every script stand as they are, except beside something that may steer a terminal."""
     text = json.dumps(content, ensure_ascii=False)
-    return text if text.isprintable() else json.dumps(content)
+    return text if text.isprintable() else json.dumps(content).replace("\x7f", "\\u007f")
 
 
 def json_of_bytes(data: bytes | None) -> object:
@@ -43,4 +43,4 @@ def bytes_of_json(content: object) -> bytes | None:
             return base64.b64decode(content[BASE64], validate=True)
         except (binascii.Error, ValueError) as error:
             raise ValueError(f"{content[BASE64]!r} is not base64: {error}") from None
-    return json.dumps(content, separators=(",", ":")).encode()
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()

@@ -38,7 +38,9 @@ def produce(arguments: argparse.Namespace) -> int:
                     check_partition(arguments, sender)
                     if is_typed and not arguments.quiet:
                         note("Each line is a record; Ctrl-D ends.")
-                    await send_all(arguments, InputChunks(files), sender, bar)
+                    chunks = InputChunks(files)
+                    sender.on_failure = chunks.give_up
+                    await send_all(arguments, chunks, sender, bar)
             except (ClientError, CommandFailed) as error:
                 if not sender.acknowledged_records:
                     raise
@@ -93,21 +95,29 @@ def check_partition(arguments: argparse.Namespace, sender: TopicSender) -> None:
 async def send_all(
     arguments: argparse.Namespace, chunks: InputChunks, sender: TopicSender, bar: ProgressBar
 ) -> None:
-    """All input to the sender; what stands in a chunk is sent when nothing more has come meanwhile."""
+    """All input to the sender, up to the first piece that is no record.
+
+    Whoever then goes on with that piece has lost nothing, so what came before it is written. What stands in
+    a chunk is sent when nothing more has come meanwhile.
+    """
     reader = RecordReader(arguments, chunks.names)
     taken = 0
-    async for number, chunk in chunks:
-        for record in reader.records(number, chunk):
-            try:
-                await sender.send(
-                    record.value, record.key, record.headers, record.timestamp, record.partition
-                )
-            except InvalidRecordError as error:
-                raise CommandFailed(f"{reader.place}: {error}") from None
-        taken += len(chunk)
-        bar.update(taken, chunks.size, sender.acknowledged_records, sender.acknowledged_bytes)
-        if chunks.is_waiting:
-            sender.hurry()
+    try:
+        async for number, chunk in chunks:
+            for record in reader.records(number, chunk):
+                try:
+                    await sender.send(
+                        record.value, record.key, record.headers, record.timestamp, record.partition
+                    )
+                except InvalidRecordError as error:
+                    raise CommandFailed(f"{reader.place}: {error}") from None
+            taken += len(chunk)
+            bar.update(taken, chunks.size, sender.acknowledged_records, sender.acknowledged_bytes)
+            if chunks.is_waiting:
+                sender.hurry()
+    except CommandFailed:
+        await sender.flush()
+        raise
 
 
 def acknowledged(sender: TopicSender) -> str:

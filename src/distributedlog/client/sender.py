@@ -7,6 +7,7 @@ sender is an idempotent producer, so a retry cannot write twice either.
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,6 +75,8 @@ class TopicSender:
         self.acknowledged_records = 0
         #: Of their keys and values.
         self.acknowledged_bytes = 0
+        #: Told at once what a batch failed of: whoever has nothing to send just then would not hear of it.
+        self.on_failure: Callable[[Exception], None] | None = None
         self._client = client
         self._topic = topic
         self._settings = settings or SenderSettings()
@@ -172,6 +175,8 @@ class TopicSender:
                     self._buffered_bytes += lane.close_batch()  # what came while we waited waits no longer
         except Exception as error:  # noqa: BLE001 - handed to whoever sends next
             self._failure = error
+            if self.on_failure is not None:
+                self.on_failure(error)
         finally:
             lane.task = None
             self._progress.set()
