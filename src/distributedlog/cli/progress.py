@@ -66,6 +66,7 @@ class ProgressBar:
             TimeRemainingColumn(),
             console=console,
             transient=True,
+            redirect_stdout=sys.stdout.isatty(),  # else what goes into a file would come out on the terminal
         )
         self._task = self._progress.add_task(self._what, total=None, counts="")
         self._progress.start()
