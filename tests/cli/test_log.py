@@ -51,6 +51,17 @@ def test_verify_of_a_damaged_log_names_file_position_and_kind(capsys, partition)
     assert out.endswith("DAMAGED: 1 found\n")
 
 
+def test_a_bar_moves_with_the_bytes_that_are_checked(capsys, monkeypatch, partition):
+    seen = []
+    monkeypatch.setattr(
+        "distributedlog.cli.progress.ProgressBar.update", lambda _, *counts: seen.append(counts)
+    )
+    run(capsys, "log", "verify", partition.parent)
+    size = sum(path.stat().st_size for path in partition.glob("*.log"))
+    assert seen[-1] == (size, size, 229, size)
+    assert sorted(seen) == seen
+
+
 def test_a_finding_is_one_line_however_long_its_path(capsys, tmp_path):
     directory = sample_partition(tmp_path / ("long" * 20) / ("name" * 30) / "topic-0")
     damage(directory)
@@ -104,7 +115,7 @@ def test_a_wrong_command_line_is_a_usage_error(capsys, arguments):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
-    assert "usage: dlog log" in capsys.readouterr().err
+    assert "; see `dlog log" in capsys.readouterr().err
 
 
 def test_nothing_is_changed(capsys, partition):

@@ -53,6 +53,7 @@ def test_records_come_back_as_they_were(run_with_client, topic, compression, ack
             for record in records:
                 await sender.send(*record)
         assert sender.acknowledged_records == 4
+        assert sender.acknowledged_bytes == len(b"value" + b"key" + b"deleted") + 100_000
         found = await read_all(client, topic)
         expected = [
             Record(offset, timestamp, key, value, headers)
@@ -96,6 +97,22 @@ def test_more_than_fits_in_memory_is_held_back_and_all_of_it_arrives(run_with_cl
     run_with_client(work)
 
 
+def test_whoever_sends_without_a_pause_leaves_time_for_the_sending(run_with_client, topic):
+    """What is buffered stays far below the limit, which nobody waits for here."""
+
+    async def work(client):
+        await create_topic(client, topic)
+        async with TopicSender(client, topic, SenderSettings(batch_size=2_000)) as sender:
+            acknowledged = set()
+            for number in range(5_000):
+                await sender.send(b"%06d" % number)
+                acknowledged.add(sender.acknowledged_records)
+            assert len(acknowledged) > 3
+        assert sender.acknowledged_records == 5_000
+
+    run_with_client(work)
+
+
 def test_acks_0_arrives_too(run_with_client, topic):
     async def work(client):
         await create_topic(client, topic)
@@ -125,12 +142,15 @@ def test_a_batch_that_is_refused_fails_the_sender(run_with_client, topic):
     async def work(client):
         await create_topic(client, topic, configs={"max.message.bytes": "1000"})
         sender = await TopicSender(client, topic).__aenter__()
+        told = []
+        sender.on_failure = told.append
         await sender.send(b"x" * 2000)
         with pytest.raises(BrokerError, match=f"write to {topic}-0: .*MESSAGE_TOO_LARGE"):
             await sender.flush()
         with pytest.raises(BrokerError, match="MESSAGE_TOO_LARGE"):
             await sender.send(b"later")
         assert sender.acknowledged_records == 0
+        assert [error.name for error in told] == ["MESSAGE_TOO_LARGE"]
 
     run_with_client(work)
 

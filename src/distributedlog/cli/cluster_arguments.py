@@ -20,9 +20,7 @@ TIMEOUT_SECONDS_DEFAULT: Final = 30.0
 
 def add_group_of_commands(commands: "Commands", name: str, summary: str) -> "Commands":
     """A command that only holds others, as `dlog topic` does."""
-    parser = commands.add_parser(
-        name, help=summary, description=f"{summary}.".capitalize(), allow_abbrev=False
-    )
+    parser = commands.add_parser(name, help=summary, description=f"{summary}.".capitalize())
     parser.set_defaults(parser=parser)
     return parser.add_subparsers(title="commands", metavar="COMMAND")
 
@@ -39,7 +37,6 @@ def add_cluster_command(
         name,
         help=summary,
         description=description or f"{summary[0].upper()}{summary[1:]}.",
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--bootstrap",
@@ -63,8 +60,10 @@ def add_names(
     parser: argparse.ArgumentParser, name: str, metavar: str, nargs: str, summary: str = ""
 ) -> None:
     """The list of names that a command ends with; options may stand between them (see `main.may_take`)."""
-    parser.add_argument(name, metavar=metavar, nargs=nargs, help=summary)
-    parser.set_defaults(more=name)
+    # Without a default, argparse would ask for a list that may be empty.
+    default: list[str] | None = [] if nargs == "*" else None
+    parser.add_argument(name, metavar=metavar, nargs=nargs, default=default, help=summary)
+    parser.set_defaults(continued=name)
 
 
 def positive_seconds(text: str) -> float:

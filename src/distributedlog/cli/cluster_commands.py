@@ -5,8 +5,7 @@ from collections import Counter
 
 from distributedlog.cli.cluster_work import run_work
 from distributedlog.cli.json_lines import print_json
-from distributedlog.cli.terminal import print_table, shown
-from distributedlog.cli.topic_commands import counted
+from distributedlog.cli.terminal import counted, print_table, shown
 from distributedlog.client import ClusterClient
 from distributedlog.wire import APIS
 

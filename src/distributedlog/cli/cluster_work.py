@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -26,6 +27,7 @@ Work = Callable[[ClusterClient], Awaitable[int]]
 
 HINTS: Final[dict[int, str]] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "`dlog topic list` shows the topics that there are",
+    ErrorCode.BROKER_NOT_AVAILABLE: "`dlog cluster info` shows the brokers that there are",
     ErrorCode.TOPIC_ALREADY_EXISTS: "--if-not-exists leaves it as it is",
     ErrorCode.INVALID_REPLICATION_FACTOR: "`dlog cluster info` shows how many brokers there are",
     ErrorCode.GROUP_ID_NOT_FOUND: "`dlog group list` shows the groups that there are",
@@ -33,6 +35,8 @@ HINTS: Final[dict[int, str]] = {
     ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "`dlog txn list` shows those that there are",
     ErrorCode.INVALID_CONFIG: "`dlog config describe` shows the names and values that there are",
     ErrorCode.MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or lower --batch-size",
+    ErrorCode.INVALID_CONFIG: "`dlog config describe --all` shows the names and values that there are",
+    ErrorCode.MESSAGE_TOO_LARGE: "`dlog topic alter TOPIC --set max.message.bytes=…` raises the limit",
     ErrorCode.OFFSET_OUT_OF_RANGE: "`dlog topic describe` shows the offsets that there are",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "ask whoever administers the cluster for access",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "ask whoever administers the cluster for access",
@@ -83,7 +87,9 @@ async def _with_client(arguments: argparse.Namespace, work: Work) -> int:
         if task is not None:
             task.cancel()
 
-    loop.add_signal_handler(signal.SIGTERM, terminate)
+    takes_signals = threading.current_thread() is threading.main_thread()
+    if takes_signals:
+        loop.add_signal_handler(signal.SIGTERM, terminate)
     try:
         async with ClusterClient(arguments.bootstrap, settings) as client:
             return await work(client)
@@ -92,7 +98,8 @@ async def _with_client(arguments: argparse.Namespace, work: Work) -> int:
             raise Terminated from None
         raise
     finally:
-        loop.remove_signal_handler(signal.SIGTERM)
+        if takes_signals:
+            loop.remove_signal_handler(signal.SIGTERM)
 
 
 def explained(error: Exception) -> str:
@@ -115,7 +122,7 @@ async def each(names: list[str], work: Callable[[str], Awaitable[None]]) -> int:
     for name in names:
         try:
             await work(name)
-        except BrokerError as error:
+        except (BrokerError, CommandFailed) as error:
             complain(explained(error))
             code = EXIT_FAILED
     return code

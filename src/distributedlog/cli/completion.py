@@ -20,9 +20,8 @@ dlog completion fish > ~/.config/fish/completions/dlog.fish"""
 
 def add_parser(commands: "Commands") -> None:
     parser = commands.add_parser(
-        "completion", help="print a script for the shell's completion", description=DESCRIPTION,
-        allow_abbrev=False,
-    )  # fmt: skip
+        "completion", help="print a script for the shell's completion", description=DESCRIPTION
+    )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of: {', '.join(SHELLS)}")
     parser.set_defaults(run=run, parser=parser)
 

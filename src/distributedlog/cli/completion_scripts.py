@@ -1,109 +1,152 @@
-"""The completion scripts of bash, zsh and fish, made from the parser."""
+"""The completion scripts of bash, zsh and fish.
+
+All three find the command in the words before the cursor and then offer: an option's values behind that
+option, options where a word begins with ``-``, else subcommands or the first argument's values; and where
+there is none of these, files.
+"""
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-
-@dataclass(frozen=True, slots=True)
-class Completions:
-    """What may follow a command: subcommands and options, each with its help; and the options' values."""
-
-    path: tuple[str, ...]
-    commands: tuple[tuple[str, str], ...]
-    options: tuple[tuple[str, str], ...]
-    choices: tuple[tuple[str, tuple[str, ...]], ...]
-    """An option (or "" for the first argument) with the values that it may have."""
-
-
-def completions_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Completions]:
-    """The parser's own completions, then those of its subcommands."""
-    commands: list[tuple[str, str]] = []
-    options: list[tuple[str, str]] = []
-    choices: list[tuple[str, tuple[str, ...]]] = []
-    below: list[tuple[str, argparse.ArgumentParser]] = []
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            commands += [(pseudo.dest, pseudo.help or "") for pseudo in action._choices_actions]
-            below += action.choices.items()
-            continue
-        options += [(name, _help(parser, action)) for name in action.option_strings if name.startswith("--")]
-        if action.choices:
-            values = tuple(map(str, action.choices))
-            choices += [(name, values) for name in action.option_strings or ("",)]
-    yield Completions(path, tuple(commands), tuple(options), tuple(choices))
-    for name, subparser in below:
-        yield from completions_of(subparser, (*path, name))
-
-
-def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
-    """With its defaults filled in."""
-    return parser._get_formatter()._expand_help(action) if action.help else ""
+from distributedlog.cli.completion_words import Completions, completions_of
 
 
 def script(shell: str, parser: argparse.ArgumentParser) -> str:
-    """The script of one of `SHELLS`."""
+    """The script of one of `completion.SHELLS`."""
     found = list(completions_of(parser))
-    if shell == "fish":
-        return _fish(found)
-    bash = _bash(found)
-    return f"autoload -U +X bashcompinit && bashcompinit\n{bash}" if shell == "zsh" else bash
+    return "\n".join({"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](found)) + "\n"
 
 
-def _bash(found: list[Completions]) -> str:
+def _bash(found: Sequence[Completions]) -> list[str]:
     lines = [
         "_dlog() {",
         '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
-        '    local path="" words="" index',
+        '    local place="" words="" index',
+        "    # --option=value comes as three words",
+        '    [[ $word == "=" ]] && word=""',
+        '    [[ $before == "=" ]] && before="${COMP_WORDS[COMP_CWORD-2]}"',
         "    for ((index = 1; index < COMP_CWORD; index++)); do",
-        '        case "$path ${COMP_WORDS[index]}" in',
+        '        case "$place ${COMP_WORDS[index]}" in',
+        f'            {_patterns(found)}) place+=" ${{COMP_WORDS[index]}}" ;;',
+        "        esac",
+        "    done",
+        '    case "$place:$before" in',
     ]
-    paths = [" " + " ".join(each.path) for each in found if each.path]
-    lines += [f'            "{path}") path="{path}" ;;' for path in paths]
-    lines += ["        esac", "    done", '    case "$path:$before" in']
     for each in found:
-        path = "".join(f" {name}" for name in each.path)
-        for option, values in each.choices:
-            if option:
-                lines.append(f'        "{path}:{option}") words="{" ".join(values)}" ;;')
-    lines += ['        *) case "$path" in']
-    for each in found:
-        path = "".join(f" {name}" for name in each.path)
-        words = [name for name, _ in (*each.commands, *each.options)]
-        words += [value for option, values in each.choices if not option for value in values]
-        lines.append(f'            "{path}") words="{" ".join(words)}" ;;')
+        for names, values in each.choices:
+            if names != ("",):
+                patterns = "|".join(f'"{each.place}:{name}"' for name in names)
+                lines.append(f'        {patterns}) words="{" ".join(values)}" ;;')
+        if each.first_values:
+            lines.append(f'        "{each.place}:{each.path[-1]}") words="{" ".join(each.first_values)}" ;;')
+    lines += ["    esac", "    if [[ $word == -* ]]; then", '        case "$place" in']
+    lines += [f'            "{each.place}") words="{_names(each.options)}" ;;' for each in found]
+    lines += ["        esac", "    elif [[ -z $words ]]; then", '        case "$place" in']
     lines += [
-        "        esac ;;",
-        "    esac",
+        f'            "{each.place}") words="{_names(each.commands)}" ;;' for each in found if each.commands
+    ]
+    lines += [
+        "        esac",
+        "    fi",
         '    COMPREPLY=($(compgen -W "$words" -- "$word"))',
         "}",
         "complete -o default -F _dlog dlog",
-        "",
     ]
-    return "\n".join(lines)
+    return lines
 
 
-def _fish(found: list[Completions]) -> str:
-    lines = []
+def _zsh(found: Sequence[Completions]) -> list[str]:
+    lines = [
+        "#compdef dlog",
+        "_dlog() {",
+        '    local place="" index',
+        "    local -a found",
+        "    for ((index = 2; index < CURRENT; index++)); do",
+        '        case "$place ${words[index]}" in',
+        f'            {_patterns(found)}) place+=" ${{words[index]}}" ;;',
+        "        esac",
+        "    done",
+        '    case "$place:${words[CURRENT-1]}" in',
+    ]
     for each in found:
-        siblings = " ".join(name for name, _ in each.commands)
-        seen = "; and ".join(f"__fish_seen_subcommand_from {name}" for name in each.path)
-        if each.commands:
-            unless = f"not __fish_seen_subcommand_from {siblings}"
-            condition = f"{seen}; and {unless}" if seen else unless
-            lines += [
-                f"complete -c dlog -f -n {_quoted(condition)} -a {name} -d {_quoted(help_text)}"
-                for name, help_text in each.commands
-            ]
-        where = f" -n {_quoted(seen)}" if seen else ""
-        values_of = dict(each.choices)
+        for names, values in each.choices:
+            if names != ("",):
+                patterns = "|".join(f'"{each.place}:{name}"' for name in names)
+                lines.append(f"        {patterns}) found=({' '.join(values)}) ;;")
+        if each.first_values:
+            lines.append(f'        "{each.place}:{each.path[-1]}") found=({" ".join(each.first_values)}) ;;')
+    lines += ["    esac", "    if [[ ${words[CURRENT]} == -* ]]; then", '        case "$place" in']
+    lines += [f'            "{each.place}") found=({_described(each.options)}) ;;' for each in found]
+    lines += ["        esac", "    elif (( ! $#found )); then", '        case "$place" in']
+    lines += [
+        f'            "{each.place}") found=({_described(each.commands)}) ;;'
+        for each in found
+        if each.commands
+    ]
+    lines += [
+        "        esac",
+        "    fi",
+        "    if (( $#found )); then _describe dlog found; else _files; fi",
+        "}",
+        "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }",
+        "compdef _dlog dlog",
+    ]
+    return lines
+
+
+def _fish(found: Sequence[Completions]) -> list[str]:
+    lines = [
+        "function __dlog_place",
+        "    set -l place ''",
+        "    for word in (commandline -opc)[2..]",
+        '        switch "$place $word"',
+        f"            case {' '.join(_fish_quoted(each.place) for each in found if each.path)}",
+        '                set place "$place $word"',
+        "        end",
+        "    end",
+        "    echo $place",
+        "end",
+        "function __dlog_at",
+        '    test (__dlog_place) = "$argv[1]"',
+        "end",
+        "function __dlog_behind",
+        '    __dlog_at "$argv[1]"; and test (commandline -opc)[-1] = "$argv[2]"',
+        "end",
+    ]
+    for each in found:
+        at = f"__dlog_at {_fish_quoted(each.place)}"
+        lines += [
+            f"complete -c dlog -f -n {_fish_quoted(at)} -a {name} -d {_fish_quoted(help_text)}"
+            for name, help_text in each.commands
+        ]
+        values_of = {name: values for names, values in each.choices for name in names}
         for name, help_text in each.options:
-            values = f" -x -a {_quoted(' '.join(values_of[name]))}" if name in values_of else ""
-            lines.append(f"complete -c dlog{where} -l {name[2:]}{values} -d {_quoted(help_text)}")
-        if "" in values_of:
-            lines.append(f"complete -c dlog -f{where} -a {_quoted(' '.join(values_of['']))}")
-    return "\n".join(lines) + "\n"
+            values = f" -x -a {_fish_quoted(' '.join(values_of[name]))}" if name in values_of else ""
+            lines.append(
+                f"complete -c dlog -n {_fish_quoted(at)} -l {name[2:]}{values} -d {_fish_quoted(help_text)}"
+            )
+        if each.first_values:
+            behind = f"__dlog_behind {_fish_quoted(each.place)} {each.path[-1]}"
+            values = " ".join(each.first_values)
+            lines.append(f"complete -c dlog -f -n {_fish_quoted(behind)} -a {_fish_quoted(values)}")
+    return lines
 
 
-def _quoted(text: str) -> str:
+def _patterns(found: Sequence[Completions]) -> str:
+    return "|".join(f'"{each.place}"' for each in found if each.path)
+
+
+def _names(entries: Sequence[tuple[str, str]]) -> str:
+    return " ".join(name for name, _ in entries)
+
+
+def _described(entries: Sequence[tuple[str, str]]) -> str:
+    return " ".join(_zsh_quoted(f"{name}:{help_text}") for name, help_text in entries)
+
+
+def _zsh_quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _fish_quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -5,7 +5,9 @@ from typing import Final
 
 from distributedlog.cli.cluster_work import CommandFailed, UsageError, run_work
 from distributedlog.cli.json_lines import print_json
-from distributedlog.cli.terminal import print_table, shown
+from distributedlog.cli.parser import did_you_mean
+from distributedlog.cli.terminal import note, print_table, shown
+from distributedlog.cli.topic_lookup import find_topic
 from distributedlog.client import ClusterClient
 from distributedlog.client.configs import (
     ConfigChange,
@@ -38,16 +40,14 @@ SOURCES: Final[dict[int, str]] = {
 
 def describe(arguments: argparse.Namespace) -> int:
     async def work(client: ClusterClient) -> int:
-        kind, name = resource(arguments)
-        if kind is ResourceType.TOPIC:
-            await client.topics([name])  # Kafka describes a topic that is not there without a word
+        kind, name = await found_resource(client, arguments)
         entries = await describe_config(client, kind, name, keys=arguments.keys or None)
         known = {entry.name for entry in entries}
         unknown = [key for key in arguments.keys if key not in known]
         if unknown:
             every = [entry.name for entry in await describe_config(client, kind, name)]
             what = f"{arguments.kind} {arguments.name} has no entry {unknown[0]!r}"
-            raise CommandFailed(what + nearest(unknown[0], every))
+            raise CommandFailed(what + did_you_mean(unknown[0], every))
         if not arguments.all and not arguments.keys:
             entries = [entry for entry in entries if entry.config_source != ConfigSource.DEFAULT_CONFIG]
         if arguments.json:
@@ -65,7 +65,7 @@ def describe(arguments: argparse.Namespace) -> int:
                 [(entry.name, shown_value(entry), source_of(entry)) for entry in entries],
             )
         else:
-            print(f"Nothing is set on {arguments.kind} {shown(arguments.name)}; --all shows the defaults.")
+            note(f"Nothing is set on {arguments.kind} {arguments.name}; --all shows the defaults.")
         return 0
 
     return run_work(arguments, work)
@@ -86,7 +86,7 @@ def delete_entries(arguments: argparse.Namespace) -> int:
 
 def change(arguments: argparse.Namespace, changes: list[ConfigChange]) -> int:
     async def work(client: ClusterClient) -> int:
-        kind, name = resource(arguments)
+        kind, name = await found_resource(client, arguments)
         await alter_config(client, kind, name, changes, validate_only=arguments.dry_run)
         done = "could be changed" if arguments.dry_run else "changed"
         if arguments.json:
@@ -98,6 +98,16 @@ def change(arguments: argparse.Namespace, changes: list[ConfigChange]) -> int:
     return run_work(arguments, work)
 
 
+async def found_resource(client: ClusterClient, arguments: argparse.Namespace) -> tuple[ResourceType, str]:
+    """Its kind and name. A topic that is not there Kafka describes without a word, a broker it waits for."""
+    kind, name = resource(arguments)
+    if kind is ResourceType.TOPIC:
+        await find_topic(client, name)
+    elif kind is ResourceType.BROKER and name and int(name) not in client.metadata.brokers:
+        raise CommandFailed(f"there is no broker {name}; `dlog cluster info` shows those that there are")
+    return kind, name
+
+
 def resource(arguments: argparse.Namespace) -> tuple[ResourceType, str]:
     kind = KINDS[arguments.kind]
     if kind is not ResourceType.BROKER:
@@ -107,14 +117,6 @@ def resource(arguments: argparse.Namespace) -> tuple[ResourceType, str]:
     if not (arguments.name.isascii() and arguments.name.isdigit()):
         raise UsageError(f"{arguments.name!r} is no broker's id; `dlog cluster info` shows them")
     return kind, arguments.name
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """``; did you mean retention.ms?`` where something is near."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(name, known, 1)
-    return f"; did you mean {found[0]}?" if found else ""
 
 
 def shown_value(entry: DescribeConfigsResourceResult) -> str:

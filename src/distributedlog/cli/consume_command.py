@@ -9,6 +9,7 @@ from distributedlog.cli.cluster_work import UsageError, complain, run_work
 from distributedlog.cli.consume_start import chosen_partitions, end_offsets, start_offsets
 from distributedlog.cli.progress import ProgressBar
 from distributedlog.cli.record_formats import InvalidTemplate, record_format
+from distributedlog.cli.topic_lookup import find_topics
 from distributedlog.client import BrokerError, ClusterClient, TopicPartition
 from distributedlog.client.committed import CommittedOffset, commit_offsets, committed_offsets
 from distributedlog.client.errors import ClientError
@@ -33,7 +34,7 @@ def consume(arguments: argparse.Namespace) -> int:
             printer = Printer(arguments)
         except InvalidTemplate as error:
             raise UsageError(str(error)) from None
-        with ProgressBar("Reading", arguments.count, not sys.stdout.isatty()) as bar:
+        with ProgressBar("Reading", is_wanted=not sys.stdout.isatty()) as bar:
             printer.bar = bar
             if arguments.group is None:
                 await read_alone(client, arguments, printer)
@@ -50,6 +51,7 @@ class Printer:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.bar: ProgressBar | None = None
         self._format = record_format("json" if arguments.json else arguments.format, arguments.template)
+        self._count: int | None = arguments.count
         self._remaining: int | None = arguments.count
         self._output: BinaryIO = sys.stdout.buffer
         self._records = 0
@@ -77,9 +79,16 @@ class Printer:
         self._output.flush()
         self._records += len(lines)
         self._size += len(output)
-        if self.bar is not None:
-            self.bar.update(self._records, self._records, self._size)
         return position
+
+    def show_progress(self, offsets_passed: int, offsets_due: int | None) -> None:
+        """By records where a number of them is asked for, else by offsets."""
+        if self.bar is None:
+            return
+        if self._count is not None:
+            self.bar.update(self._records, self._count, self._records, self._size)
+        else:
+            self.bar.update(offsets_passed, offsets_due, self._records, self._size)
 
 
 async def read_alone(client: ClusterClient, arguments: argparse.Namespace, printer: Printer) -> None:
@@ -94,7 +103,7 @@ async def read_alone(client: ClusterClient, arguments: argparse.Namespace, print
 
 
 async def read_as_member(client: ClusterClient, arguments: argparse.Namespace, printer: Printer) -> None:
-    await client.topics(dict.fromkeys(arguments.topics))
+    await find_topics(client, dict.fromkeys(arguments.topics))
     member = GroupMember(client, arguments.group, tuple(dict.fromkeys(arguments.topics)))
     try:
         while not printer.is_done:
@@ -150,8 +159,13 @@ class Reading:
     ) -> None:
         self.printed: Offsets = {}
         self._client = client
+        self._starts = dict(positions)
         self._ends = ends
         self._fetcher = Fetcher(client, positions, FetchSettings(is_read_committed=arguments.committed))
+        self._passed: dict[TopicPartition, int] = {}
+        self._due = (
+            None if ends is None else sum(max(0, ends[place] - positions[place]) for place in positions)
+        )
         for partition, position in positions.items():
             self._stop_at_end(partition, position)
 
@@ -177,6 +191,8 @@ class Reading:
             fetch.cancel()
         end = None if self._ends is None else self._ends[fetched.partition]
         self.printed[fetched.partition] = printer.print(fetched, end)
+        self._passed[fetched.partition] = fetched.next_offset - self._starts[fetched.partition]
+        printer.show_progress(sum(self._passed.values()), self._due)
         self._stop_at_end(fetched.partition, fetched.next_offset)
 
     async def close(self) -> None:

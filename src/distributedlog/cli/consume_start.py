@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Collection
 
 from distributedlog.cli.cluster_work import CommandFailed
+from distributedlog.cli.terminal import note
+from distributedlog.cli.topic_lookup import find_topics
 from distributedlog.client import ClusterClient, TopicPartition
 from distributedlog.client.offsets import EARLIEST, LATEST, list_offsets_at
 
@@ -13,7 +15,7 @@ Offsets = dict[TopicPartition, int]
 async def chosen_partitions(client: ClusterClient, arguments: argparse.Namespace) -> list[TopicPartition]:
     """All partitions of the topics, or those that the command line names."""
     chosen = []
-    for topic in await client.topics(dict.fromkeys(arguments.topics)):
+    for topic in await find_topics(client, dict.fromkeys(arguments.topics)):
         there = [partition.index for partition in topic.partitions]
         absent = set(arguments.partition) - set(there)
         if absent:
@@ -38,6 +40,8 @@ async def start_offsets(
     ends = await list_offsets_at(client, partitions, LATEST)
     if arguments.offset < 0:
         return {place: max(starts[place], ends[place] + arguments.offset) for place in partitions}
+    if partitions and all(arguments.offset > end for end in ends.values()):
+        note(f"No partition has come to offset {arguments.offset}; the longest ends at {max(ends.values())}.")
     return {place: min(max(starts[place], arguments.offset), ends[place]) for place in partitions}
 
 

@@ -13,7 +13,6 @@ def add_parser(commands: "Commands") -> None:
         "demo",
         help="fill a log, kill a writer, recover, and show the figures",
         description=DESCRIPTION,
-        allow_abbrev=False,
     )
     add_arguments(parser)
     parser.set_defaults(run=run, parser=parser)

@@ -36,17 +36,19 @@ def add_parser(commands: "Commands") -> None:
     reset = add_cluster_command(
         subcommands, "reset-offsets", "set where a group goes on", run_reset, RESET_DESCRIPTION
     )
+    # argparse would not break the line between alternatives.
+    reset.usage = "%(prog)s GROUP WHICH WHERE [OPTION …]"
     reset.add_argument("group", metavar="GROUP")
-    which = reset.add_mutually_exclusive_group(required=True)
+    which = reset.add_argument_group("WHICH is one of").add_mutually_exclusive_group(required=True)
     which.add_argument(
         "--topic", metavar="TOPIC[:P,P]", action="append", default=[],
         help="all partitions of a topic, or those named; may be repeated",
     )  # fmt: skip
     which.add_argument("--all-topics", action="store_true", help="all that the group has offsets of")
-    where = reset.add_mutually_exclusive_group(required=True)
+    where = reset.add_argument_group("WHERE is one of").add_mutually_exclusive_group(required=True)
     where.add_argument("--to-earliest", action="store_true", help="to the first record there is")
     where.add_argument("--to-latest", action="store_true", help="behind the last record")
-    where.add_argument("--to-offset", metavar="N", type=whole_number)
+    where.add_argument("--to-offset", metavar="N", type=whole_number, help="to this one in each partition")
     where.add_argument("--to-time", metavar="TIME", type=moment_ms, help=MOMENT_HELP)
     where.add_argument(
         "--shift-by", metavar="N", type=whole_number, help="so many records on, or back when negative"

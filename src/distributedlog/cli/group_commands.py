@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from distributedlog.cli.cluster_work import each, run_work
 from distributedlog.cli.json_lines import print_json
-from distributedlog.cli.terminal import print_table, shown
+from distributedlog.cli.terminal import note, print_table, shown
 from distributedlog.client import ClusterClient
 from distributedlog.client.groups import delete_group, list_groups
 
@@ -33,9 +33,15 @@ def list_all(arguments: argparse.Namespace) -> int:
                     for group in groups
                 ],
             )
+        else:
+            note(f"There are no groups{' like that' if is_filtered(arguments) else ''}.")
         return 0
 
     return run_work(arguments, work)
+
+
+def is_filtered(arguments: argparse.Namespace) -> bool:
+    return arguments.pattern is not None or bool(arguments.state or arguments.type)
 
 
 def delete(arguments: argparse.Namespace) -> int:

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from distributedlog.cli.cluster_work import each, run_work
 from distributedlog.cli.json_lines import print_json
-from distributedlog.cli.terminal import print_table, shown
-from distributedlog.cli.topic_commands import counted
+from distributedlog.cli.terminal import counted, print_table, shown
 from distributedlog.client import BrokerError, ClusterClient, TopicPartition
 from distributedlog.client.committed import CommittedOffset, committed_offsets
 from distributedlog.client.groups import (

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from distributedlog.cli.cluster_work import CommandFailed, UsageError, run_work
 from distributedlog.cli.json_lines import print_json
-from distributedlog.cli.terminal import print_table, shown
+from distributedlog.cli.terminal import counted, print_table, shown
+from distributedlog.cli.topic_lookup import find_topic
 from distributedlog.client import BrokerError, ClusterClient, TopicPartition
 from distributedlog.client.committed import CommittedOffset, commit_offsets, committed_offsets
 from distributedlog.client.groups import describe_group
@@ -21,7 +22,7 @@ def reset(arguments: argparse.Namespace) -> int:
         partitions = await chosen_partitions(client, arguments, committed)
         targets = await target_offsets(client, arguments, partitions, committed)
         if not targets:
-            raise CommandFailed(f"group {arguments.group} has no offsets there to be reset")
+            raise CommandFailed(f"group {arguments.group} has no committed offsets that could be reset")
         if not arguments.dry_run:
             await commit(client, arguments.group, targets)
         show(arguments, committed, targets)
@@ -39,9 +40,9 @@ async def current_offsets(client: ClusterClient, group: str) -> Committed:
             raise
         return {}
     if description.members:
-        count = len(description.members)
+        count = counted(len(description.members), "member")
         raise CommandFailed(
-            f"group {group} has {count} members, and its offsets can be reset only when it has none: "
+            f"group {group} has {count}, and its offsets can be reset only when it has none: "
             "stop its consumers first; `dlog group describe` shows them"
         )
     return await committed_offsets(client, group)
@@ -55,7 +56,7 @@ async def chosen_partitions(
     chosen: set[TopicPartition] = set()
     for text in arguments.topic:
         name, colon, numbers = text.partition(":")
-        (topic,) = await client.topics([name])
+        topic = await find_topic(client, name)
         there = {partition.index for partition in topic.partitions}
         wanted = there
         if colon:

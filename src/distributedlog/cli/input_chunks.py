@@ -26,7 +26,7 @@ class InputChunks:
         self.names = list(names)
         self.size = _total_size(self.names)
         self._loop = asyncio.get_running_loop()
-        self._chunks: asyncio.Queue[tuple[int, bytes | OSError]] = asyncio.Queue()
+        self._chunks: asyncio.Queue[tuple[int, bytes | Exception]] = asyncio.Queue()
         self._room = threading.Semaphore(CHUNKS_AHEAD_MAX)
         threading.Thread(target=self._read_all, name="input", daemon=True).start()
 
@@ -34,6 +34,10 @@ class InputChunks:
     def is_waiting(self) -> bool:
         """Nothing has been read that was not handed out yet."""
         return self._chunks.empty()
+
+    def give_up(self, error: Exception) -> None:
+        """Nobody needs the rest: the iteration ends with this error."""
+        self._chunks.put_nowait((_END, error))
 
     async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
         """A file that cannot be read is CommandFailed."""
@@ -43,6 +47,8 @@ class InputChunks:
             if isinstance(chunk, OSError):
                 name = "standard input" if chunk.filename in {None, STANDARD_INPUT} else chunk.filename
                 raise CommandFailed(f"{name} cannot be read: {chunk.strerror}")
+            if isinstance(chunk, Exception):
+                raise chunk
             if number == _END:
                 return
             yield number, chunk

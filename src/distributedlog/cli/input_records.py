@@ -70,7 +70,8 @@ def record_of_line(line: bytes, form: LineFormat) -> InputRecord:
     if form.key_separator is not None:
         before, separator, value = line.partition(form.key_separator)
         if not separator:
-            raise InvalidInput(f"the line does not hold the key separator {form.key_separator.decode()!r}")
+            separator_text = form.key_separator.decode(errors="backslashreplace")
+            raise InvalidInput(f"the line does not hold the key separator '{separator_text}'")
         key = before
     is_null = form.null is not None and value == form.null
     return InputRecord(None if is_null else value, key, form.headers, None, form.partition)
@@ -85,6 +86,8 @@ def records_of_json_line(line: bytes, form: LineFormat) -> Iterator[InputRecord]
         return
     try:
         content = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"the line is not JSON: {error.msg}, at its column {error.colno}") from None
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the line is not JSON: {error}") from None
     if not isinstance(content, dict):
@@ -103,7 +106,9 @@ def records_of_json_line(line: bytes, form: LineFormat) -> Iterator[InputRecord]
             _timestamp(content.get("timestamp")),
             form.partition,
         )
-    except (ValueError, UnicodeEncodeError) as error:
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{error.object[error.start]!a} alone is no character") from None
+    except ValueError as error:
         raise InvalidInput(str(error)) from None
 
 

@@ -11,7 +11,15 @@ BASE64: Final = "base64"
 
 def print_json(**content: object) -> None:
     """Names in the order given. Written at once where someone watches, else by the buffer."""
-    sys.stdout.write(json.dumps(content) + "\n")
+    text = json_text(content)
+    is_encodable = text.isascii() or sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    sys.stdout.write((text if is_encodable else json.dumps(content)) + "\n")
+
+
+def json_text(content: object) -> str:
+    """Letters of every script stand as they are, except beside something that may steer a terminal."""
+    text = json.dumps(content, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(content).replace("\x7f", "\\u007f")
 
 
 def json_of_bytes(data: bytes | None) -> object:
@@ -35,4 +43,4 @@ def bytes_of_json(content: object) -> bytes | None:
             return base64.b64decode(content[BASE64], validate=True)
         except (binascii.Error, ValueError) as error:
             raise ValueError(f"{content[BASE64]!r} is not base64: {error}") from None
-    return json.dumps(content, separators=(",", ":")).encode()
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()

@@ -25,21 +25,17 @@ moment, a batch that is half there is reported as a torn tail."""
 
 
 def add_parser(commands: "Commands") -> None:
-    parser = commands.add_parser("log", help="look into logs, or check them", allow_abbrev=False)
+    parser = commands.add_parser("log", help="look into logs, or check them")
     parser.set_defaults(parser=parser)
     subcommands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    dump = subcommands.add_parser(
-        "dump", help="print what stands in a log", description=DUMP_DESCRIPTION, allow_abbrev=False
-    )
+    dump = subcommands.add_parser("dump", help="print what stands in a log", description=DUMP_DESCRIPTION)
     dump.add_argument("paths", metavar="PATH", nargs="+", type=Path, help=PATH_HELP)
     dump.add_argument("--records", action="store_true", help="print the records of each batch too")
     dump.add_argument("--json", action="store_true", help="one JSON object a line, with nothing shortened")
     dump.set_defaults(run=run_dump, parser=dump)
 
-    verify = subcommands.add_parser(
-        "verify", help="check a log for damage", description=VERIFY_DESCRIPTION, allow_abbrev=False
-    )
+    verify = subcommands.add_parser("verify", help="check a log for damage", description=VERIFY_DESCRIPTION)
     verify.add_argument("paths", metavar="PATH", nargs="+", type=Path, help=PATH_HELP)
     verify.add_argument(
         "--records", action="store_true", help="decode and check every record, not only its batch's CRC"

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
+from distributedlog.cli.parser import CommandParser
+
 #: Each is a module of this room with a function `add_parser`, in the order in which help shows them.
 COMMANDS: Final = (
     "start",
@@ -31,11 +33,9 @@ EXIT_FAILED: Final = 1
 EXIT_INTERRUPTED: Final = 130
 
 
-def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+def build_parser(command: str | None = None) -> CommandParser:
     """The parser of all commands; or of one, when it is known which will be needed."""
-    parser = argparse.ArgumentParser(
-        prog="dlog", description="A Kafka-compatible streaming platform in Python.", allow_abbrev=False
-    )
+    parser = CommandParser(prog="dlog", description="A Kafka-compatible streaming platform in Python.")
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in (command,) if command in COMMANDS else COMMANDS:
@@ -47,9 +47,9 @@ def may_take(chosen: argparse.Namespace, unknown: Sequence[str]) -> bool:
     """Whether these are names behind an option, as in ``dlog topic delete one --if-exists two``.
 
     argparse takes a list of names only where it stands in one piece. A command whose list may be
-    continued says so by its default `more`.
+    continued names it in its default `continued`.
     """
-    return hasattr(chosen, "more") and not any(word.startswith("-") and word != "-" for word in unknown)
+    return hasattr(chosen, "continued") and not any(word.startswith("-") and word != "-" for word in unknown)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,9 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser(arguments[0] if arguments else None)
     chosen, unknown = parser.parse_known_args(arguments)
     if may_take(chosen, unknown):
-        getattr(chosen, chosen.more).extend(unknown)
-    elif unknown:  # said by the subcommand, which then shows its own usage
-        getattr(chosen, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
+        setattr(chosen, chosen.continued, [*getattr(chosen, chosen.continued), *unknown])
+    elif unknown:  # said by the subcommand, which knows its own options
+        getattr(chosen, "parser", parser).refuse(unknown)
     if chosen.version:
         from importlib.metadata import version
 

@@ -18,7 +18,8 @@ CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 DESCRIPTION: Final = """\
 Write records to a topic: each line of the files, or of standard input, is one. With --json a line is an
 object with value, and where wanted key, headers and timestamp, as `dlog consume --json` prints it; what is
-not UTF-8 stands as {"base64": …}. Returns when the cluster has acknowledged everything."""
+not UTF-8 stands as {"base64": …}. Returns when the cluster has acknowledged everything; at a line that is
+no record it stops, with all that stands before it written."""
 
 
 def add_parser(commands: "Commands") -> None:
@@ -38,9 +39,15 @@ def add_parser(commands: "Commands") -> None:
     )  # fmt: skip
     parser.add_argument("--null", metavar="TEXT", help="a value equal to it is written as null: a deletion")
     parser.add_argument(
-        "--partition", metavar="N", type=whole_number, help="to this one (default: by key, else in turn)"
+        "--partition",
+        "-p",
+        metavar="N",
+        type=whole_number,
+        help="to this one (default: by key, else in turn)",
     )
-    parser.add_argument("--compression", "-z", choices=CODECS, default="none")
+    parser.add_argument(
+        "--compression", "-z", choices=CODECS, default="none", help="of each batch (default: %(default)s)"
+    )
     parser.add_argument(
         "--acks", choices=("all", "1", "0"), default="all",
         help="who must have a record before it counts as written (default: all in-sync replicas)",

@@ -1,11 +1,10 @@
 """How `dlog consume` prints a record."""
 
-import json
 import sys
 from collections.abc import Callable
 from typing import Final
 
-from distributedlog.cli.json_lines import json_of_bytes
+from distributedlog.cli.json_lines import json_of_bytes, json_text
 from distributedlog.cli.terminal import shown_bytes, shown_time
 from distributedlog.client import TopicPartition
 from distributedlog.records import Record
@@ -57,7 +56,7 @@ def json_line(partition: TopicPartition, record: Record) -> bytes:
         "value": json_of_bytes(record.value),
         "headers": [[name, json_of_bytes(value)] for name, value in record.headers],
     }
-    return json.dumps(content).encode() + b"\n"
+    return json_text(content).encode() + b"\n"
 
 
 def full_line(partition: TopicPartition, record: Record) -> bytes:

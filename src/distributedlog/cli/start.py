@@ -15,7 +15,7 @@ environment (DLOG_LOG_RETENTION_MS for log.retention.ms), then from the options 
 
 
 def add_parser(commands: "Commands") -> None:
-    parser = commands.add_parser("start", help="run a broker", description=DESCRIPTION, allow_abbrev=False)
+    parser = commands.add_parser("start", help="run a broker", description=DESCRIPTION)
     parser.add_argument("--data", metavar="DIR", help="data directory, made if it is not there (dlog-data)")
     parser.add_argument(
         "--listen",

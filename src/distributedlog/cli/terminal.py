@@ -1,5 +1,6 @@
 """What is printed for people: text that cannot steer the terminal, and tables that fit it."""
 
+import base64
 import shutil
 import sys
 from collections.abc import Sequence
@@ -41,23 +42,41 @@ def shown_size(size: float) -> str:
     return f"{size:.1f} TB"
 
 
+def shown_id(topic_id: bytes) -> str:
+    """A topic's id as Kafka's own tools and ``partition.metadata`` write it."""
+    return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+
+
+def counted(number: int, one: str) -> str:
+    """``1 topic``, ``2 topics``."""
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
+
+
+def note(text: str) -> None:
+    """Something to know that is no part of the output: on standard error, for people."""
+    print(shown(text), file=sys.stderr)
+
+
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Columns named with a trailing ``>`` are right-aligned.
+    """Columns named with a trailing ``>`` are right-aligned; those in which nothing stands are left out.
 
     On a terminal the widest columns are cut until a row fits a line; in a pipe nothing is cut, so that
     what is searched for can be found.
     """
-    titles = [column.rstrip(">") for column in columns]
     cells = [["" if cell is None else shown(str(cell)) for cell in row] for row in rows]
-    widths = [max(map(_width, column)) for column in zip(titles, *cells, strict=True)]
+    used = [place for place in range(len(columns)) if not rows or any(row[place] for row in cells)]
+    titles = [columns[place].rstrip(">") for place in used]
+    is_right = [columns[place].endswith(">") for place in used]
+    lines = [titles, *([row[place] for place in used] for row in cells)]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
     if sys.stdout.isatty():
         _narrow(widths, shutil.get_terminal_size().columns)
-    for row in (titles, *cells):
+    for line in lines:
         parts = []
-        for name, cell, width in zip(columns, row, widths, strict=True):
+        for cell, width, right in zip(line, widths, is_right, strict=True):
             text = _cut(cell, width)
             missing = " " * (width - _width(text))
-            parts.append(missing + text if name.endswith(">") else text + missing)
+            parts.append(missing + text if right else text + missing)
         print((" " * COLUMN_GAP).join(parts).rstrip())
 
 

@@ -2,11 +2,11 @@
 
 import argparse
 from fnmatch import fnmatchcase
-from uuid import UUID
 
 from distributedlog.cli.cluster_work import UsageError, each, run_work
 from distributedlog.cli.json_lines import print_json
-from distributedlog.cli.terminal import print_table, shown
+from distributedlog.cli.terminal import counted, note, print_table, shown, shown_id
+from distributedlog.cli.topic_lookup import find_topic, no_such_topic
 from distributedlog.client import BrokerError, ClusterClient, TopicMetadata
 from distributedlog.client.configs import ConfigChange, ConfigOperation, ResourceType, alter_config
 from distributedlog.client.topics import BROKERS_DEFAULT, create_partitions, create_topic, delete_topic
@@ -31,7 +31,7 @@ def create(arguments: argparse.Namespace) -> int:
                 report(arguments, name, "exists", f"Topic {name} is there already.")
                 return
             details = {
-                "topic_id": str(UUID(bytes=result.topic_id)),
+                "topic_id": shown_id(result.topic_id),
                 "partitions": result.num_partitions,
                 "replication_factor": result.replication_factor,
             }
@@ -58,7 +58,7 @@ def list_all(arguments: argparse.Namespace) -> int:
             for topic in topics:
                 print_json(
                     topic=topic.name,
-                    topic_id=str(UUID(bytes=topic.topic_id)),
+                    topic_id=shown_id(topic.topic_id),
                     partitions=len(topic.partitions),
                     replication_factor=replication_factor(topic),
                     internal=topic.is_internal,
@@ -67,13 +67,21 @@ def list_all(arguments: argparse.Namespace) -> int:
             print_table(
                 ("topic", "partitions>", "replicas>", "id"),
                 [
-                    (topic.name, len(topic.partitions), replication_factor(topic), UUID(bytes=topic.topic_id))
+                    (topic.name, len(topic.partitions), replication_factor(topic), shown_id(topic.topic_id))
                     for topic in topics
                 ],
             )
+        else:
+            note(nothing_listed(arguments))
         return 0
 
     return run_work(arguments, work)
+
+
+def nothing_listed(arguments: argparse.Namespace) -> str:
+    if arguments.pattern is not None:
+        return f"No topic has a name like {arguments.pattern!r}."
+    return "There are no topics yet; `dlog topic create NAME` makes one."
 
 
 def alter(arguments: argparse.Namespace) -> int:
@@ -98,8 +106,10 @@ def delete(arguments: argparse.Namespace) -> int:
             try:
                 await delete_topic(client, name)
             except BrokerError as error:
-                if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or not arguments.if_exists:
+                if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     raise
+                if not arguments.if_exists:
+                    raise no_such_topic(name, [topic.name for topic in await client.all_topics()]) from None
                 report(arguments, name, "absent", f"There is no topic {name}.")
                 return
             report(arguments, name, "deleted", f"Topic {name} deleted.")
@@ -114,7 +124,7 @@ def add_partitions(arguments: argparse.Namespace) -> int:
         async def one(name: str) -> None:
             total = arguments.total
             if total is None:
-                (topic,) = await client.topics([name])
+                topic = await find_topic(client, name)
                 total = len(topic.partitions) + arguments.more
             await create_partitions(client, name, total)
             text = f"Topic {name} has {counted(total, 'partition')} now."
@@ -135,7 +145,3 @@ def report(arguments: argparse.Namespace, name: str, result: str, text: str, **d
 
 def replication_factor(topic: TopicMetadata) -> int:
     return len(topic.partitions[0].replicas) if topic.partitions else 0
-
-
-def counted(number: int, one: str) -> str:
-    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"

@@ -1,12 +1,11 @@
 """`dlog topic describe`."""
 
 import argparse
-from uuid import UUID
 
 from distributedlog.cli.cluster_work import each, run_work
 from distributedlog.cli.json_lines import print_json
-from distributedlog.cli.terminal import print_table, shown
-from distributedlog.cli.topic_commands import counted
+from distributedlog.cli.terminal import counted, print_table, shown, shown_id
+from distributedlog.cli.topic_lookup import find_topic
 from distributedlog.client import BrokerError, ClusterClient, TopicMetadata, TopicPartition
 from distributedlog.client.configs import ConfigSource, ResourceType, describe_config
 from distributedlog.client.offsets import EARLIEST, LATEST, list_offsets_at
@@ -20,7 +19,7 @@ def describe(arguments: argparse.Namespace) -> int:
 
         async def one(name: str) -> None:
             nonlocal is_first
-            (topic,) = await client.topics([name])
+            topic = await find_topic(client, name)
             partitions = [
                 TopicPartition(name, partition.index)
                 for partition in topic.partitions
@@ -60,7 +59,7 @@ def print_as_json(
 ) -> None:
     print_json(
         topic=topic.name,
-        topic_id=str(UUID(bytes=topic.topic_id)),
+        topic_id=shown_id(topic.topic_id),
         internal=topic.is_internal,
         configs=configs,
         partitions=[
@@ -84,7 +83,7 @@ def print_for_people(
 ) -> None:
     kind = ", internal" if topic.is_internal else ""
     count = counted(len(topic.partitions), "partition")
-    print(f"{shown(topic.name)}: {count}{kind}, id {UUID(bytes=topic.topic_id)}")
+    print(f"{shown(topic.name)}: {count}{kind}, id {shown_id(topic.topic_id)}")
     for name, value in configs.items():
         print(f"  {shown(name)}={shown(str(value))}")
     rows = []

@@ -7,6 +7,7 @@ sender is an idempotent producer, so a retry cannot write twice either.
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,14 +46,26 @@ class SenderSettings:
 class Lane:
     """One partition's batches: the one being filled, those that wait, and the task that sends them."""
 
-    __slots__ = ("builder", "full", "partition", "sequence", "task")
+    __slots__ = ("builder", "content_bytes", "full", "partition", "sequence", "task")
 
     def __init__(self, partition: TopicPartition) -> None:
         self.partition = partition
         self.builder: BatchBuilder | None = None
-        self.full: deque[BatchBuilder] = deque()
+        #: Bytes of keys and values in the batch being filled.
+        self.content_bytes = 0
+        #: Those that wait, each with its bytes of keys and values.
+        self.full: deque[tuple[BatchBuilder, int]] = deque()
         self.sequence = 0
         self.task: asyncio.Task[None] | None = None
+
+    def close_batch(self) -> int:
+        """What comes from now on goes into another batch; returns the size of this one."""
+        builder = self.builder
+        if builder is None:
+            return 0
+        self.full.append((builder, self.content_bytes))
+        self.builder, self.content_bytes = None, 0
+        return builder.size
 
 
 class TopicSender:
@@ -60,12 +73,16 @@ class TopicSender:
 
     def __init__(self, client: ClusterClient, topic: str, settings: SenderSettings | None = None) -> None:
         self.acknowledged_records = 0
+        #: Of their keys and values.
         self.acknowledged_bytes = 0
+        #: Told at once what a batch failed of: whoever has nothing to send just then would not hear of it.
+        self.on_failure: Callable[[Exception], None] | None = None
         self._client = client
         self._topic = topic
         self._settings = settings or SenderSettings()
         self._lanes: list[Lane] = []
         self._sticky = 0
+        #: Of batches that are full and not yet acknowledged.
         self._buffered_bytes = 0
         self._progress = asyncio.Event()
         self._failure: BaseException | None = None
@@ -110,12 +127,12 @@ class TopicSender:
         if lane.builder is None:
             lane.builder = BatchBuilder(self._settings.compression)
         builder = lane.builder
-        size_before = builder.size
         builder.append(time.time_ns() // 1_000_000 if timestamp is None else timestamp, key, value, headers)
-        self._buffered_bytes += builder.size - size_before
+        lane.content_bytes += (len(value) if value else 0) + (len(key) if key else 0)
         if builder.size >= self._settings.batch_size:
             self._close_batch(lane)
             self._sticky = (self._sticky + 1) % len(self._lanes)
+            await asyncio.sleep(0)  # whoever sends without a pause would leave no time for the sending
             while self._buffered_bytes > self._settings.buffer_memory:
                 await self._wait_for_progress()
 
@@ -135,9 +152,7 @@ class TopicSender:
             raise self._failure
 
     def _close_batch(self, lane: Lane) -> None:
-        if lane.builder is not None:
-            lane.full.append(lane.builder)
-            lane.builder = None
+        self._buffered_bytes += lane.close_batch()
         if lane.full and lane.task is None:
             lane.task = asyncio.create_task(self._drain(lane))
 
@@ -150,17 +165,18 @@ class TopicSender:
     async def _drain(self, lane: Lane) -> None:
         try:
             while lane.full and self._failure is None:
-                builder = lane.full.popleft()
+                builder, content_bytes = lane.full.popleft()
                 await self._send_batch(lane, builder)
                 self._buffered_bytes -= builder.size
                 self.acknowledged_records += builder.records_count
-                self.acknowledged_bytes += builder.size
+                self.acknowledged_bytes += content_bytes
                 self._progress.set()
-                if not lane.full and lane.builder is not None:
-                    lane.full.append(lane.builder)  # while we waited, others came: they wait no longer
-                    lane.builder = None
+                if not lane.full:
+                    self._buffered_bytes += lane.close_batch()  # what came while we waited waits no longer
         except Exception as error:  # noqa: BLE001 - handed to whoever sends next
             self._failure = error
+            if self.on_failure is not None:
+                self.on_failure(error)
         finally:
             lane.task = None
             self._progress.set()
