@@ -33,8 +33,6 @@ HINTS: Final[dict[int, str]] = {
     ErrorCode.GROUP_ID_NOT_FOUND: "`dlog group list` shows the groups that there are",
     ErrorCode.NON_EMPTY_GROUP: "stop its consumers first; `dlog group describe` shows them",
     ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "`dlog txn list` shows those that there are",
-    ErrorCode.INVALID_CONFIG: "`dlog config describe` shows the names and values that there are",
-    ErrorCode.MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or lower --batch-size",
     ErrorCode.INVALID_CONFIG: "`dlog config describe --all` shows the names and values that there are",
     ErrorCode.MESSAGE_TOO_LARGE: "`dlog topic alter TOPIC --set max.message.bytes=…` raises the limit",
     ErrorCode.OFFSET_OUT_OF_RANGE: "`dlog topic describe` shows the offsets that there are",
