@@ -40,7 +40,7 @@ $(STAMP): requirements/dev.lock pyproject.toml
 		echo "Creating $(VENV) with $$python" && "$$python" -m venv $(VENV) || exit 1; \
 	fi
 	@echo "Installing the versions of requirements/dev.lock"
-	@$(PIP) install --require-hashes --only-binary :all: --requirement requirements/dev.lock
+	@$(PIP) install --require-hashes --only-binary :all: --no-binary pyspark --requirement requirements/dev.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
