@@ -290,6 +290,8 @@ class LogDirectory:
         for key, log in self.logs.items():
             if log.first_dirty_offset:
                 clean_offsets[key] = log.first_dirty_offset
+            else:
+                clean_offsets.pop(key, None)
             recovery_points[key] = log.recovery_point
             high_watermarks[key] = log.high_watermark
             if log.log_start_offset > log.segments[0].base_offset or log.has_unsynced_names:
