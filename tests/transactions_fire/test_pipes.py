@@ -12,55 +12,66 @@ from tests.transactions_fire.faces import FACES
 from tests.transactions_fire.fire import LENGTH, Fire
 from tests.transactions_fire.worker import GROUP, IN, OUT, PARTITIONS
 
-RECORDS = 150 * LENGTH
+#: Into each partition, from one fault to the next.
+RECORDS = 40
 #: Members of a group share the partitions; a pipe of our client takes all.
 NAMES = {"confluent": ("left", "right"), "ours": ("left",)}
+
+
+class Source:
+    """What is written to the input, piece by piece."""
+
+    def __init__(self, fire):
+        self._fire = fire
+        self.values = []
+        fire.create_topic(IN, PARTITIONS)
+        fire.create_topic(OUT, PARTITIONS)
+
+    def write_more(self):
+        for partition in range(PARTITIONS):
+            values = [f"{partition}.{len(self.values) + number}" for number in range(RECORDS)]
+            self._fire.fill(IN, partition, values)
+            self.values += values
+
+
+def finish(fire, source):
+    fire.until(lambda: is_all_read(fire))
+    fire.stop_workers()
+    fire.read_to_the_end()
+    fire.check()
+    assert Counter(value.split(">")[0] for value in fire.visible(OUT)) == Counter(source.values)
 
 
 @pytest.mark.parametrize("library", FACES)
 def test_pipes_over_kills_of_the_broker_and_of_those_who_work(library, tmp_path):
     with Fire(tmp_path) as fire:
-        fire.create_topic(IN, PARTITIONS)
-        fire.create_topic(OUT, PARTITIONS)
-        values = [f"{partition}.{number}" for partition in range(PARTITIONS) for number in range(RECORDS)]
-        for partition in range(PARTITIONS):
-            fire.fill(IN, partition, values[partition * RECORDS : (partition + 1) * RECORDS])
+        source = Source(fire)
         workers = {name: fire.work("pipe", library, name) for name in NAMES[library]}
         for kill in range(4 * LENGTH):
+            source.write_more()
             fire.until_committed(3)
             if kill % 2:
                 fire.kill_broker()
                 fire.start_broker()
             else:
-                worker = workers.pop("left")
-                worker.kill()
+                workers.pop("left").kill()
                 workers["left"] = fire.work("pipe", library, "left")
-        fire.until(lambda: is_all_read(fire))
-        fire.stop_workers()
-        fire.read_to_the_end()
-        fire.check()
-        assert Counter(value.split(">")[0] for value in fire.visible(OUT)) == Counter(values)
+        finish(fire, source)
 
 
 @pytest.mark.parametrize("library", FACES)
 def test_a_pipe_that_was_paused_finds_its_work_done(library, tmp_path):
     with Fire(tmp_path) as fire:
-        fire.create_topic(IN, PARTITIONS)
-        fire.create_topic(OUT, PARTITIONS)
-        values = [f"{partition}.{number}" for partition in range(PARTITIONS) for number in range(60)]
-        for partition in range(PARTITIONS):
-            fire.fill(IN, partition, values[partition * 60 : (partition + 1) * 60])
+        source = Source(fire)
+        source.write_more()
         zombie = fire.work("pipe", library, "left")
         fire.until_committed(2)
         zombie.send_signal(signal.SIGSTOP)
+        source.write_more()
         heir = fire.work("pipe", library, "left" if library == "ours" else "right")
         fire.until_committed(2, heir)
         zombie.send_signal(signal.SIGCONT)
-        fire.until(lambda: is_all_read(fire))
-        fire.stop_workers()
-        fire.read_to_the_end()
-        fire.check()
-        assert Counter(value.split(">")[0] for value in fire.visible(OUT)) == Counter(values)
+        finish(fire, source)
 
 
 def is_all_read(fire):
