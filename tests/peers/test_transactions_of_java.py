@@ -1,5 +1,7 @@
 """Kafka's Java client and its tools against our broker's transactions."""
 
+import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from tests.broker_fire.asking import create_topic
 from tests.server.processes import Client, dlog_start
 from tests.transactions_fire.raw_producer import V1, RawProducer, find_coordinator, patiently
 
+from distributedlog.transactions import TransactionState
 from kafka_peer import JAVA, complaints, dump_log_segments
 
 CLIENT = Path(__file__).with_name("TransactionalClient.java")
@@ -129,7 +132,13 @@ def test_kafkas_tool_reads_our_transaction_log(broker, client, directory):
         directory / "dlog-data" / "__transaction_state-0", "--transaction-log-decoder"
     )
     assert complaints(dumped) == []
-    ours = [line for line in dumped.stdout.splitlines() if "dumped-id" in line]
-    states = [line.partition("state=")[2].partition(",")[0] for line in ours]
-    assert states == ["Empty", "Ongoing", "PrepareCommit", "CompleteCommit"], ours
-    assert all(f"producerId:{producer.producer_id}," in line for line in ours)
+    found = re.findall(r" key: (\{.*?\}) payload: (\{.*\})$", dumped.stdout, re.MULTILINE)
+    ours = [
+        json.loads(value)["data"]
+        for key, value in found
+        if json.loads(key)["data"]["transactionalId"] == producer.transactional_id
+    ]
+    states = [TransactionState(value["transactionStatus"]).label for value in ours]
+    assert states == ["Empty", "Ongoing", "PrepareCommit", "CompleteCommit"]
+    assert {value["producerId"] for value in ours} == {producer.producer_id}
+    assert ours[2]["transactionPartitions"] == [{"topic": "dumped", "partitionIds": [0, 1]}]
