@@ -70,9 +70,9 @@ def encode_from_arrow(
         sequence = base_sequence if base_sequence == NO_SEQUENCE else (base_sequence + row) & INT32_MAX
         columns = RecordColumns.of(chunk, timestamp_ms)
         header = (base_offset + row, leader_epoch, attributes, producer_id, producer_epoch, sequence)
-        batches, positions = _write(columns, batch_size_max, header)
+        batches, positions = write_columns(columns, batch_size_max, header)
         if compression != Compression.NONE:
-            batches, positions = _compress(batches, positions, compression, compression_level)
+            batches, positions = compress_batches(batches, positions, compression, compression_level)
         _seal(batches, positions)
         if output:
             output += batches
@@ -99,7 +99,7 @@ def _check_header(*fields: int) -> None:
         raise InvalidRecordError(f"a field does not fit the batch header: {error}") from None
 
 
-def _write(
+def write_columns(
     columns: RecordColumns, batch_size_max: int, header: tuple[int, int, int, int, int, int]
 ) -> tuple[bytearray, list[int]]:
     """(the batches, uncompressed and without their CRCs, their positions and the end of the last)."""
@@ -153,7 +153,7 @@ def _write(
     return output, batch_positions.tolist()
 
 
-def _compress(
+def compress_batches(
     batches: bytearray, positions: list[int], compression: Compression, level: int | None
 ) -> tuple[bytearray, list[int]]:
     output = bytearray()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import threading
 from typing import TYPE_CHECKING, Any, Self
@@ -150,18 +151,17 @@ class AsyncProducer:
         self._accumulator.refusal = error
 
     async def _close(self, timeout_seconds: float | None) -> None:
-        error = ClientClosed("the producer is closed")
-        self._accumulator.refuse(error)
-        try:
-            await self.flush(timeout_seconds)
-        except TimeoutError:
-            self._sender.fail_all(ClientClosed("the producer was closed before this record was acknowledged"))
-        finally:
+        self._accumulator.refuse(ClientClosed("the producer is closed"))
+        async with contextlib.AsyncExitStack() as ending:  # the last is done first, each whatever the others do
+            ending.push_async_callback(self._client.close)
+            ending.push_async_callback(self._keeper.close)
+            ending.push_async_callback(self._sender.close)
             if self._transactions is not None:
-                await self._transactions.close()
-            await self._sender.close()
-            await self._keeper.close()
-            await self._client.close()
+                ending.push_async_callback(self._transactions.close)
+            left = ClientClosed("the producer was closed before this record was acknowledged")
+            ending.callback(self._sender.end_all, left)
+            with contextlib.suppress(TimeoutError):
+                await self.flush(timeout_seconds)
 
     def _transaction_manager(self) -> TransactionManager:
         if self._transactions is None:
