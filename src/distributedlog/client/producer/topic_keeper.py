@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from distributedlog.client.errors import BrokerError, ClientClosed, ClientError, ClusterUnreachable
 from distributedlog.client.metadata import TopicMetadata, TopicPartition
-from distributedlog.client.producer.accumulator import TopicLanes
+from distributedlog.client.producer.accumulator import TopicLanes, deleted_topic
 from distributedlog.client.producer.lane import Lane
 from distributedlog.client.retry import Backoff
 from distributedlog.wire import ZERO_UUID, ErrorCode
@@ -181,7 +181,7 @@ class TopicKeeper:
     def _forget(self, lanes: TopicLanes) -> None:
         with self._accumulator.lock:
             del self._accumulator.topics[lanes.name]
-        self.gave_up(_deleted(lanes.name), lanes.name)
+        self.gave_up(deleted_topic(lanes.name), lanes.name)
 
     def _age(self) -> None:
         """Metadata is looked up anew when it is old, whether or not it turned out wrong."""
@@ -209,10 +209,3 @@ def _not_there(topic: str, found: TopicMetadata | None) -> BrokerError:
         )
         return BrokerError(code, f"write to topic {topic!r}", message, is_retriable=True)
     return BrokerError(code, f"write to topic {topic!r}")
-
-
-def _deleted(topic: str) -> BrokerError:
-    message = "the topic has been deleted"
-    return BrokerError(
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"write to topic {topic!r}", message, is_retriable=False
-    )
