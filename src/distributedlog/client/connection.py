@@ -24,7 +24,7 @@ from distributedlog.wire.k18_api_versions import ApiVersionsRequest, ApiVersions
 
 SOFTWARE_NAME = "distributedlog"
 CLOSING_SECONDS_MAX = 1.0
-"""So long a closed connection may take to send what was written before: a peer that takes nothing has no more."""
+"""So long a closed connection may take to send what was written before: a peer may take nothing more."""
 
 
 class Connection(asyncio.Protocol):

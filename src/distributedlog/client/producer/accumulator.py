@@ -249,7 +249,7 @@ class Accumulator:
         return 0.0 if self.waiting_for_room else batch.created_at + self._linger_seconds
 
     def add_waiting(self, lanes: TopicLanes, batches: Sequence[Batch]) -> bool:
-        """Take whole batches that somebody else has built, all or none: they wait behind what their lanes have.
+        """Take whole batches that somebody else has built, all or none: they wait behind what lanes have.
 
         False when there is no room: see `wait_for_room`.
         """

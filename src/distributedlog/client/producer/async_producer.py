@@ -221,7 +221,9 @@ class AsyncProducer:
 
     async def _close(self, timeout_seconds: float | None) -> None:
         self._accumulator.refuse(ClientClosed("the producer is closed"))
-        async with contextlib.AsyncExitStack() as ending:  # the last is done first, each whatever the others do
+        async with (
+            contextlib.AsyncExitStack() as ending
+        ):  # the last is done first, each whatever the others do
             ending.push_async_callback(self._client.close)
             ending.push_async_callback(self._keeper.close)
             ending.push_async_callback(self._sender.close)

@@ -129,7 +129,9 @@ class TableFuture:
         latch = threading.Event()
         self._when_done(latch.set)
         if not latch.wait(timeout):
-            raise TimeoutError(f"{self.rows} rows for {self._topic} are not acknowledged within {timeout:g} s")
+            raise TimeoutError(
+                f"{self.rows} rows for {self._topic} are not acknowledged within {timeout:g} s"
+            )
 
     def _when_done(self, callback: Callable[[], object]) -> None:
         """The call-back of the last batch that is done makes the call; it is the sender who makes them."""

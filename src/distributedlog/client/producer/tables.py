@@ -29,7 +29,6 @@ from distributedlog.client.errors import InvalidOption, RecordTooLarge
 from distributedlog.client.producer.partitioners import (
     IS_DECIDED_BY_KEY,
     RoundRobin,
-    by_murmur2,
     is_by_murmur2,
     sticky,
 )
@@ -260,7 +259,9 @@ def _records_of(table: pa.Table, names: Mapping[str, str | None]) -> list[pa.Rec
 def _integers(table: pa.Table, name: str) -> npt.NDArray[np.int32]:
     """Partitions by row; a null is a row that goes where the partitioner wants it."""
     if name not in table.schema.names:
-        raise InvalidOption(f"there is no column {name!r} for partition, only {', '.join(table.schema.names)}")
+        raise InvalidOption(
+            f"there is no column {name!r} for partition, only {', '.join(table.schema.names)}"
+        )
     column = table.column(name)
     if not pa.types.is_integer(column.type):
         raise InvalidOption(f"column {name!r} is {column.type}: a partition is a number")
