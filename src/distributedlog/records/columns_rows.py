@@ -117,7 +117,7 @@ def seal_batch(
     attributes: int = _ATTRIBUTES.unpack_from(batch, ATTRIBUTES_POSITION)[0] & ~TRANSACTIONAL_BIT
     _ATTRIBUTES.pack_into(batch, ATTRIBUTES_POSITION, attributes | TRANSACTIONAL_BIT * is_transactional)
     _PRODUCER.pack_into(batch, _PRODUCER_POSITION, producer_id, producer_epoch, base_sequence)
-    write_crc(batch)  # type: ignore[arg-type]
+    write_crc(batch)
 
 
 def _slice(column: BytesColumn, start: int, end: int) -> BytesColumn:

@@ -22,7 +22,7 @@ _POSITIVE: Final = 0x7FFFFFFF
 
 @kernel(INT32_IN, INT32_IN, BYTES_IN, INT64, INT32_OUT)
 def partition_by_murmur2(starts: Any, lengths: Any, data: Any, partition_count: int, partitions: Any) -> int:
-    """Fill in a partition for each key, and -1 where there is none; the first row whose key is damaged, or -1."""
+    """Fill in a partition for each key, -1 without one. Returns the first row whose key is damaged, or -1."""
     size = data.shape[0]
     for row in range(starts.shape[0]):
         start = starts[row]

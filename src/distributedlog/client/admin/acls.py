@@ -64,7 +64,7 @@ class AclPermission(IntEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Acl:
-    """One rule. ``principal`` is written ``User:ann``; the name ``*`` stands for all resources of the kind."""
+    """One rule. ``principal`` is written ``User:ann``; the name ``*`` stands for all of a kind."""
 
     resource: AclResource
     name: str

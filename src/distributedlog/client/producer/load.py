@@ -1,7 +1,8 @@
 """[io] How much each broker has to do, from their HTTP ports, and which partition's leader has least.
 
-A broker's score is 0.4 processor + 0.3 memory + 0.2 disk + 0.1 records a second / 10,000. Of two leaders drawn
-by lot the one with the lower score is taken: if all producers took the very lowest, all would go there at once.
+A broker's score is 0.4 processor + 0.3 memory + 0.2 disk + 0.1 records a second / 10,000. Of two leaders
+drawn by lot the one with the lower score is taken: if all producers took the very lowest, all would go there
+at once.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def scores_of(brokers: Sequence[Mapping[str, Any]]) -> dict[int, float]:
 
 
 class LoadWatch:
-    """Asks every `interval_seconds`, from `start` to `close`. Without an answer any lane is as good as another."""
+    """Asks every `interval_seconds`, from `start` to `close`. Without an answer all lanes are alike."""
 
     def __init__(self, metadata_api: str, interval_seconds: float) -> None:
         self.scores: dict[int, float] = {}

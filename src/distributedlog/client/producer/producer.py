@@ -94,9 +94,9 @@ class Producer:
         """Take a whole table, a row a record, without an object for each; waits for memory in between.
 
         Of pyarrow, pandas or polars; needs the extra ``arrow``. The names are those of columns, by default
-        ``value``, ``key``, ``headers``, ``timestamp`` and ``partition`` where there are such; other columns are
-        left out. Values and keys are binary or text: serialisers are for single records. ``partition`` may be a
-        number, for all rows. BufferFull says how many rows were taken before.
+        ``value``, ``key``, ``headers``, ``timestamp`` and ``partition`` where there are such; other columns
+        are left out. Values and keys are binary or text: serialisers are for single records. ``partition``
+        may be a number, for all rows. BufferFull says how many rows were taken before.
         """
         core = self._core
         accumulator = core._accumulator

@@ -19,8 +19,8 @@ class ProducerSettings(Options):
     """As in Kafka's own producer, except that ``batch_size`` is larger: Python pays more for each batch.
 
     ``partitioner`` is a name of ``partitioners.BY_NAME``, or a callable that takes topic, key and number of
-    partitions and returns an index, or None to leave it to the producer. ``load_aware`` asks the brokers' HTTP
-    ports, ``metadata_api``, every ``metadata_api_interval_ms``.
+    partitions and returns an index, or None to leave it to the producer. ``load_aware`` asks the brokers'
+    HTTP ports, ``metadata_api``, every ``metadata_api_interval_ms``.
 
     Batches of `send_table` are larger, ``table_batch_size``: their cost is by batch, not by record.
     """

@@ -1,4 +1,4 @@
-"""[pure] A batch that was encoded from columns before it was known when, and under which number, it leaves."""
+"""[pure] A batch that was encoded from columns before it was known under which number it leaves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TableBatch(Batch):
-    """Its records exist as bytes only. They are sealed when the batch leaves, and again under a new number."""
+    """Its records exist as bytes only; sealed when the batch leaves, and again under a new number."""
 
     __slots__ = ("_unsealed",)
 

@@ -195,7 +195,7 @@ class TableRows:
         if partitioner is sticky:
             return places
         if isinstance(partitioner, RoundRobin):
-            return (partitioner.take(lanes.name, number) + np.arange(number)).astype(np.int64) % count
+            return ((partitioner.take(lanes.name, number) + np.arange(number))% count).astype(np.int32)
         if is_by_murmur2(partitioner):
             wrong = partition_by_murmur2(keys.starts, keys.lengths, keys.data, count, places)
             if wrong >= 0:
@@ -204,7 +204,7 @@ class TableRows:
         return self._by_callable(lanes.name, count, keys)
 
     def _by_callable(self, topic: str, count: int, keys: BytesColumn) -> npt.NDArray[np.int32]:
-        """One call for each key where the key decides; who writes a callable of his own is asked for each row."""
+        """One call for each key where the key decides; a callable of one's own is asked for each row."""
         partitioner = self._partitioner
         remembered: dict[bytes | None, int] = {}
         is_decided_by_key = partitioner in IS_DECIDED_BY_KEY
