@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MEMORY: Final = 64 * 1024 * 1024
-"""What may wait to be acknowledged, and so the largest record: what a topic takes is the broker's business."""
+"""What may wait to be acknowledged, and so the largest record; what a topic takes, the broker says."""
 
 
 class TopicWriter:

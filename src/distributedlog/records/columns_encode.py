@@ -70,9 +70,9 @@ def encode_from_arrow(
         sequence = base_sequence if base_sequence == NO_SEQUENCE else (base_sequence + row) & INT32_MAX
         columns = RecordColumns.of(chunk, timestamp_ms)
         header = (base_offset + row, leader_epoch, attributes, producer_id, producer_epoch, sequence)
-        batches, positions = write_columns(columns, batch_size_max, header)
+        batches, positions = _write(columns, batch_size_max, header)
         if compression != Compression.NONE:
-            batches, positions = compress_batches(batches, positions, compression, compression_level)
+            batches, positions = _compress(batches, positions, compression, compression_level)
         _seal(batches, positions)
         if output:
             output += batches
@@ -80,6 +80,24 @@ def encode_from_arrow(
             output = batches
         row += chunk.num_rows
     return output
+
+
+def encode_columns(
+    columns: RecordColumns,
+    *,
+    batch_size_max: int = BATCH_SIZE_MAX,
+    compression: Compression = Compression.NONE,
+    compression_level: int | None = None,
+) -> tuple[bytearray, list[int]]:
+    """(batches, their positions and the end of the last) for whoever still has to fill in the headers.
+
+    Offsets start at 0 in the first batch and run on; there are no producer id, no sequence and no CRCs.
+    """
+    header = (0, NO_LEADER_EPOCH, int(compression), NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE)
+    batches, positions = _write(columns, batch_size_max, header)
+    if compression != Compression.NONE:
+        return _compress(batches, positions, compression, compression_level)
+    return batches, positions
 
 
 def _check_columns(names: list[str]) -> None:
@@ -99,7 +117,7 @@ def _check_header(*fields: int) -> None:
         raise InvalidRecordError(f"a field does not fit the batch header: {error}") from None
 
 
-def write_columns(
+def _write(
     columns: RecordColumns, batch_size_max: int, header: tuple[int, int, int, int, int, int]
 ) -> tuple[bytearray, list[int]]:
     """(the batches, uncompressed and without their CRCs, their positions and the end of the last)."""
@@ -153,7 +171,7 @@ def write_columns(
     return output, batch_positions.tolist()
 
 
-def compress_batches(
+def _compress(
     batches: bytearray, positions: list[int], compression: Compression, level: int | None
 ) -> tuple[bytearray, list[int]]:
     output = bytearray()

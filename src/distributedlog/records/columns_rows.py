@@ -13,17 +13,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from distributedlog.records.batches import write_crc
-from distributedlog.records.columns_encode import compress_batches, write_columns
+from distributedlog.records.columns_encode import encode_columns
 from distributedlog.records.columns_from_arrow import BytesColumn, RecordColumns
-from distributedlog.records.header import (
-    ATTRIBUTES_POSITION,
-    NO_LEADER_EPOCH,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
-    NO_SEQUENCE,
-    TRANSACTIONAL_BIT,
-    Compression,
-)
+from distributedlog.records.header import ATTRIBUTES_POSITION, TRANSACTIONAL_BIT, Compression
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,6 +24,7 @@ RECORD_OVERHEAD_MAX: Final = 36
 """Lengths, deltas and attributes of a record, at their longest."""
 
 _HEADER_OVERHEAD_MAX: Final = 10
+_BASE_OFFSET: Final = Struct(">q")
 _PRODUCER: Final = Struct(">qhi")
 _PRODUCER_POSITION: Final = 43
 _RECORDS_COUNT: Final = Struct(">i")
@@ -97,10 +90,9 @@ def build_batches(
     columns: RecordColumns, batch_size_max: int, compression: Compression, level: int | None
 ) -> list[memoryview]:
     """The rows in batches without producer, sequence and CRC: see `seal_batch`."""
-    header = (0, NO_LEADER_EPOCH, int(compression), NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE)
-    batches, positions = write_columns(columns, batch_size_max, header)
-    if compression != Compression.NONE:
-        batches, positions = compress_batches(batches, positions, compression, level)
+    batches, positions = encode_columns(
+        columns, batch_size_max=batch_size_max, compression=compression, compression_level=level
+    )
     view = memoryview(batches)
     return [view[start:end] for start, end in pairwise(positions)]
 
@@ -113,7 +105,8 @@ def records_count_of(batch: memoryview) -> int:
 def seal_batch(
     batch: memoryview, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
 ) -> None:
-    """Say who writes the batch, and make its CRC."""
+    """Say who writes the batch, let its offsets begin at 0 as in every Produce request, and make its CRC."""
+    _BASE_OFFSET.pack_into(batch, 0, 0)
     attributes: int = _ATTRIBUTES.unpack_from(batch, ATTRIBUTES_POSITION)[0] & ~TRANSACTIONAL_BIT
     _ATTRIBUTES.pack_into(batch, ATTRIBUTES_POSITION, attributes | TRANSACTIONAL_BIT * is_transactional)
     _PRODUCER.pack_into(batch, _PRODUCER_POSITION, producer_id, producer_epoch, base_sequence)

@@ -14,11 +14,8 @@ try:
     import pyarrow as pa
 
     from distributedlog.records.columns_rows import between, build_batches, chosen, sizes_of
-    from distributedlog.records.kernels_partitions import (
-        NO_PARTITION,
-        group_by_partition,
-        partition_by_murmur2,
-    )
+    from distributedlog.records.kernels_murmur2 import NO_KEY, murmur2_partitions_of
+    from distributedlog.records.kernels_partitions import group_by_partition
 except ImportError as missing:
     raise ImportError(
         "send_table needs numba, numpy and pyarrow, which are not all installed: "
@@ -168,13 +165,13 @@ class TableRows:
             return self._fixed_partition
         if self._partition_parts is not None:
             places = self._partition_parts[first_row : first_row + number]
-            unset = places == NO_PARTITION
+            unset = places == NO_KEY
             if unset.any():
                 places = places.copy()
                 places[unset] = self._by_partitioner(lanes, rows)[unset]
         else:
             places = self._by_partitioner(lanes, rows)
-        anywhere = places == NO_PARTITION
+        anywhere = places == NO_KEY
         if anywhere.any():
             somewhere = lanes.sticky.partition.partition
             self._move_on(lanes)
@@ -190,17 +187,17 @@ class TableRows:
 
     def _by_partitioner(self, lanes: TopicLanes, rows: RecordColumns) -> npt.NDArray[np.int32]:
         number, count, partitioner = len(rows.timestamps), len(lanes.lanes), self._partitioner
-        places = np.full(number, NO_PARTITION, np.int32)
+        places = np.full(number, NO_KEY, np.int32)
         keys = rows.keys
         if partitioner is sticky:
             return places
         if isinstance(partitioner, RoundRobin):
-            return ((partitioner.take(lanes.name, number) + np.arange(number))% count).astype(np.int32)
+            return ((partitioner.take(lanes.name, number) + np.arange(number)) % count).astype(np.int32)
         if is_by_murmur2(partitioner):
-            wrong = partition_by_murmur2(keys.starts, keys.lengths, keys.data, count, places)
-            if wrong >= 0:
-                raise InvalidRecordError("a column's offsets point outside of its data")
-            return places
+            last = keys.starts.astype(np.int64) + keys.lengths
+            if number and (keys.starts.min() < 0 or last.max() > len(keys.data)):
+                raise InvalidRecordError("the offsets of the keys point outside of their data")
+            return murmur2_partitions_of(keys.starts, keys.lengths, keys.data, count)
         return self._by_callable(lanes.name, count, keys)
 
     def _by_callable(self, topic: str, count: int, keys: BytesColumn) -> npt.NDArray[np.int32]:
@@ -216,7 +213,7 @@ class TableRows:
             place = remembered.get(key) if is_decided_by_key else None
             if place is None:
                 chosen_one = partitioner(topic, key, count)
-                place = NO_PARTITION if chosen_one is None else chosen_one
+                place = NO_KEY if chosen_one is None else chosen_one
                 if is_decided_by_key:
                     remembered[key] = place
             places[row] = place
@@ -265,5 +262,5 @@ def _integers(table: pa.Table, name: str) -> npt.NDArray[np.int32]:
     column = table.column(name)
     if not pa.types.is_integer(column.type):
         raise InvalidOption(f"column {name!r} is {column.type}: a partition is a number")
-    values = column.cast(pa.int32()).fill_null(NO_PARTITION).to_numpy()
+    values = column.cast(pa.int32()).fill_null(NO_KEY).to_numpy()
     return np.ascontiguousarray(values, np.int32)
