@@ -1,8 +1,8 @@
 """A Kafka-compatible streaming platform in Python.
 
 ``from distributedlog import Log`` is the embedded log: the engine without a broker. Its errors are in
-``distributedlog.errors``. ``Consumer`` and ``AsyncConsumer`` read from any Kafka-compatible cluster. Names are
-imported when they are first used, so that ``import distributedlog`` costs next to nothing.
+``distributedlog.errors``. ``Consumer`` and ``AsyncConsumer`` read from any Kafka-compatible cluster. Names
+are imported when they are first used, so that ``import distributedlog`` costs next to nothing.
 """
 
 from importlib import import_module

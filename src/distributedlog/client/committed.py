@@ -91,8 +91,8 @@ async def committed_offsets_of(
         node = await client.coordinator_of(group_id)
         connection = await client.connection_to(node.node_id)
         indexes: dict[str, list[int]] = {}
-        for topic, index in wanted:
-            indexes.setdefault(topic, []).append(index)
+        for name, index in wanted:
+            indexes.setdefault(name, []).append(index)
         if connection.versions.version_for(APIS[_OFFSET_FETCH]) >= _MANY_GROUPS_FROM:
             known = client.metadata.topics
             topics = [
@@ -109,11 +109,11 @@ async def committed_offsets_of(
         check(group.error_code, what)
         found: dict[TopicPartition, CommittedOffset] = {}
         for topic in group.topics:
-            name = await _name(client, topic.name, getattr(topic, "topic_id", ZERO_UUID))
+            found_name = await _name(client, topic.name, getattr(topic, "topic_id", ZERO_UUID))
             for result in topic.partitions:
                 check(result.error_code, what)
-                if name is not None and result.committed_offset >= 0:
-                    found[TopicPartition(name, result.partition_index)] = CommittedOffset(
+                if found_name is not None and result.committed_offset >= 0:
+                    found[TopicPartition(found_name, result.partition_index)] = CommittedOffset(
                         result.committed_offset, result.metadata or "", result.committed_leader_epoch
                     )
         return found

@@ -4,7 +4,9 @@ A broker names with each fetch the transactions that were aborted in what it sen
 offset. Between that offset and the producer's abort marker nothing of this producer counts.
 """
 
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from distributedlog.records import (
     BatchHeader,
@@ -14,7 +16,11 @@ from distributedlog.records import (
     iterate_batches,
     parse_control_record,
 )
-from distributedlog.records.header import Buffer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from distributedlog.records.header import Buffer
 
 
 def wanted_batches(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from distributedlog.client.background import watch_forks
 from distributedlog.client.committed import CommittedOffset, committed_offsets_of
@@ -31,8 +31,12 @@ if TYPE_CHECKING:
     from distributedlog.client.metadata import TopicPartition
 
 
+CLOSE_SECONDS: Final = 10.0
+
+
 class AsyncConsumer:
-    """Reads records; an async context manager, to be made in a running event loop, and for one task at a time.
+    """Reads records; an async context manager, to be made in a running event loop, and for one task at a
+    time.
 
         async with AsyncConsumer("localhost:9092", group_id="billing") as consumer:
             await consumer.subscribe("orders")
@@ -68,7 +72,8 @@ class AsyncConsumer:
     ) -> None:
         """Read these topics, or those whose whole names match a pattern, together with the rest of the group.
 
-        Without a ``group_id`` this consumer reads all their partitions. The call-backs get lists of partitions.
+        Without a ``group_id`` this consumer reads all their partitions. The call-backs get lists of
+        partitions.
         """
         core = self._checked()
         subscription, regex = as_subscription(topics, pattern, core.settings.group_protocol == "consumer")
@@ -76,7 +81,9 @@ class AsyncConsumer:
 
     async def unsubscribe(self) -> None:
         """Leave the group, or let go of what was assigned."""
-        await self._checked().unsubscribe()
+        core = self._checked()
+        await self._run_steps(core.farewell(CLOSE_SECONDS))
+        await core.unsubscribe()
 
     async def assign(self, partitions: Iterable[TopicPartition | tuple[str, int]]) -> None:
         """Read exactly these partitions, outside of any group's sharing out; those kept keep their positions."""
@@ -143,7 +150,7 @@ class AsyncConsumer:
             while True:
                 self._bell.clear()
                 if core.is_disturbed():
-                    await self._attend()
+                    await self._run_steps(core.steps())
                 before = core.positions() if core.settings.is_committed_first else None
                 found = take()
                 if found:
@@ -160,8 +167,8 @@ class AsyncConsumer:
         finally:
             core.poll_clock.end()
 
-    async def _attend(self) -> None:
-        for step in self._core.steps():
+    async def _run_steps(self, steps: Iterable[Any]) -> None:
+        for step in steps:
             if isinstance(step, partial):
                 result = step()
                 if inspect.isawaitable(result):
@@ -291,10 +298,17 @@ class AsyncConsumer:
 
     # Ending
 
-    async def close(self, *, commit: bool = True) -> None:
-        """Commit what was handed out (where that is automatic), leave the group, let go of everything."""
-        if self._forked is None:
-            await self._core.close(is_committing=commit)
+    async def close(self, *, commit: bool = True, timeout_seconds: float = CLOSE_SECONDS) -> None:
+        """Commit what was handed out (where that is automatic), leave the group, let go of everything.
+
+        The commit is given up after `timeout_seconds`: what it was about is read again.
+        """
+        if self._forked is not None or self._core.is_closed:
+            return
+        try:
+            await self._run_steps(self._core.farewell(timeout_seconds, is_committing=commit))
+        finally:
+            await self._core.close()
 
     def forked(self, error: ForkedClient) -> None:
         """Called in the child of a fork."""

@@ -1,11 +1,13 @@
-"""[pure] What classic members say to each other: subscriptions and assignments, as bytes that all clients know.
+"""[pure] What classic members say to each other: subscriptions and assignments, as bytes that all clients
+know.
 
-What a member owns stands in two places: in the subscription itself since its version 1 (KIP-429), and, for the
-eager ``sticky`` assignor, in the user data, in a format that Kafka's Java client introduced:
+What a member owns stands in two places: in the subscription itself since its version 1 (KIP-429), and, for
+the eager ``sticky`` assignor, in the user data, in a format that Kafka's Java client introduced:
 
     previous assignment: array of (topic: string, partitions: array of int32); generation: int32
 
-The user data of ``cooperative-sticky`` is the generation alone, which is in the subscription too since version 2.
+The user data of ``cooperative-sticky`` is the generation alone, which is in the subscription too since
+version 2.
 """
 
 from __future__ import annotations

@@ -105,5 +105,6 @@ def _commit_failed(group_id: str, error: BrokerError) -> CommitFailed:
         )
     return CommitFailed(
         f"group {group_id} has gone on without this member, so nothing was committed ({error.name}); its "
-        "partitions may be read by others. Poll more often, raise max_poll_interval_ms, or lower max_poll_records"
+        "partitions may be read by others. Poll more often, raise max_poll_interval_ms, or lower "
+        "max_poll_records"
     )

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from distributedlog.client.background import LoopThread
-from distributedlog.client.consumer.async_consumer import AsyncConsumer, _taken
+from distributedlog.client.consumer.async_consumer import CLOSE_SECONDS, AsyncConsumer, _taken
 from distributedlog.client.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class Consumer:
     ) -> None:
         """Read these topics, or those whose whole names match a pattern, together with the rest of the group.
 
-        Without a ``group_id`` this consumer reads all their partitions. The call-backs get lists of partitions;
-        they are called by `poll`, in its thread, and may seek and commit.
+        Without a ``group_id`` this consumer reads all their partitions. The call-backs get lists of
+        partitions; they are called by `poll`, in its thread, and may seek and commit.
         """
         self._thread.run(
             self._inner.subscribe(
@@ -86,7 +86,9 @@ class Consumer:
 
     def unsubscribe(self) -> None:
         """Leave the group, or let go of what was assigned."""
-        self._thread.run(self._inner.unsubscribe())
+        self._thread.check()
+        self._run_steps(self._core.farewell(CLOSE_SECONDS))
+        self._thread.run(self._core.unsubscribe())
 
     def assign(self, partitions: Iterable[TopicPartition | tuple[str, int]]) -> None:
         """Read exactly these partitions, outside of any group's sharing out; those kept keep their positions."""
@@ -123,9 +125,9 @@ class Consumer:
     ) -> pyarrow.Table:
         """What has come, as columns, without an object for each record (extra ``arrow``).
 
-        `columns` chooses among topic, partition, offset, timestamp, timestamp_type, key, value and headers; what is
-        not chosen is not decoded. At most some `max_bytes`, as they are in the log; but always something, unless
-        `timeout_seconds` have passed. Deserialisers have no part in it.
+        `columns` chooses among topic, partition, offset, timestamp, timestamp_type, key, value and headers;
+        what is not chosen is not decoded. At most some `max_bytes`, as they are in the log; but always
+        something, unless `timeout_seconds` have passed. Deserialisers have no part in it.
         """
         from distributedlog.client.consumer.columns import ColumnReader  # noqa: PLC0415 (extra)
 
@@ -157,7 +159,7 @@ class Consumer:
             while True:
                 bell.clear()
                 if core.is_disturbed():
-                    self._attend()
+                    self._run_steps(core.steps())
                 before = core.positions() if self._is_committed_first else None
                 found = take()
                 if found:
@@ -172,8 +174,8 @@ class Consumer:
         finally:
             core.poll_clock.end()
 
-    def _attend(self) -> None:
-        for step in self._core.steps():
+    def _run_steps(self, steps: Iterable[Any]) -> None:
+        for step in steps:
             if isinstance(step, partial):
                 step()
             else:
@@ -278,15 +280,21 @@ class Consumer:
 
     # Ending
 
-    def close(self, *, commit: bool = True) -> None:
-        """Commit what was handed out (where that is automatic), leave the group, end the thread."""
+    def close(self, *, commit: bool = True, timeout_seconds: float = CLOSE_SECONDS) -> None:
+        """Commit what was handed out (where that is automatic), leave the group, end the thread.
+
+        The commit is given up after `timeout_seconds`: what it was about is read again.
+        """
         if self._thread.is_closed:
             return
         try:
-            self._thread.run(self._inner.close(commit=commit))
+            self._run_steps(self._core.farewell(timeout_seconds, is_committing=commit))
         finally:
-            self._thread.close()
-            self._bell.set()
+            try:
+                self._thread.run(self._core.close())
+            finally:
+                self._thread.close()
+                self._bell.set()
 
 
 async def _made(bootstrap: str, bell: threading.Event, options: Mapping[str, Any]) -> _Core:

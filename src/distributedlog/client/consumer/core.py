@@ -1,13 +1,14 @@
 """[io] All that a consumer is, on one loop; `AsyncConsumer` and `Consumer` are two ways to call it.
 
-`steps` is what a call of `poll` has to do before it may hand out records. It is a generator, because the two faces
-do the same things in different ways: it yields coroutines, to be run on the loop, and calls of a user's call-backs,
-to be made where `poll` was called.
+`steps` is what a call of `poll` has to do before it may hand out records. It is a generator, because the two
+faces do the same things in different ways: it yields coroutines, to be run on the loop, and calls of a
+user's call-backs, to be made where `poll` was called.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from distributedlog.client.consumer.record import ConsumerRecord
 
     Step = Coroutine[Any, Any, Any] | partial[Any]
+
+
+_logger = logging.getLogger(__name__)
 
 
 class AnyMembership(Protocol):
@@ -120,6 +124,7 @@ class ConsumerCore:
         membership.start()
 
     async def unsubscribe(self) -> None:
+        """After `farewell`."""
         self.check_open()
         await self._end_membership()
         self._subscription = None
@@ -152,8 +157,6 @@ class ConsumerCore:
     async def _end_membership(self) -> None:
         membership, self._membership = self._membership, None
         if membership is not None:
-            if self.settings.is_auto_commit:
-                await self.committer.try_to_commit(self.uncommitted())
             await membership.close()
             self.buffer.remove(list(self.buffer.states))
 
@@ -209,6 +212,25 @@ class ConsumerCore:
                 self.forget_pending(set(partitions))
                 self.buffer.remove(partitions)
             self.newsroom.finish(news)
+
+    def farewell(self, timeout_seconds: float, *, is_committing: bool = True) -> Generator[Step, None, None]:
+        """What comes before leaving a group, or letting go of what was assigned."""
+        if is_committing and self.settings.is_auto_commit and (positions := self.uncommitted()):
+            yield self._commit_within(timeout_seconds, positions)
+        self.pending.clear()
+        call_back = self._listener.by_kind[NewsKind.REVOKED]
+        partitions = list(self.buffer.states)
+        if call_back is not None and self._membership is not None and partitions:
+            yield partial(call_back, partitions)
+
+    async def _commit_within(
+        self, timeout_seconds: float, positions: Mapping[TopicPartition, CommittedOffset]
+    ) -> None:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self.committer.try_to_commit(positions)
+        except TimeoutError:
+            _logger.warning("offsets of group %s are not committed: no answer", self.settings.group_id)
 
     # Positions
 
@@ -350,28 +372,16 @@ class ConsumerCore:
         if self.is_closed:
             raise ClientClosed("the consumer is closed")
 
-    async def close(self, *, is_committing: bool = True) -> None:
+    async def close(self) -> None:
+        """After `farewell`."""
         if self._closing is None:
-            self._closing = self.loop.create_task(self._close(is_committing))
+            self.is_closed = True
+            self._ring()
+            self._closing = self.loop.create_task(self._end())
         await asyncio.shield(self._closing)
 
-    async def _close(self, is_committing: bool) -> None:
-        self.is_closed = True
-        self._ring()
-        timeout = self.client.settings.request_timeout_ms / 1000
-        try:
-            async with asyncio.timeout(timeout):
-                if is_committing and self.settings.is_auto_commit:
-                    await self.committer.try_to_commit(self.uncommitted())
-                if self._background:
-                    await asyncio.wait(list(self._background))
-        except TimeoutError:
-            pass  # the cluster is gone: what is not committed is read again
-        finally:
-            await self._end()
-
     async def _end(self) -> None:
-        membership, self._membership = self._membership, None
+        membership = self._membership
         background = list(self._background)
         for task in background:
             task.cancel()

@@ -1,8 +1,8 @@
 """[io] Consume, transform, produce, each record once: in steps, each of them a transaction.
 
     with (
-        Consumer(servers, group_id="totals", enable_auto_commit=False, isolation_level="read_committed") as consumer,
-        Producer(servers, transactional_id="totals-1") as producer,
+        Consumer(servers, group_id="totals", enable_auto_commit=False, isolation_level="read_committed") as
+        consumer, Producer(servers, transactional_id="totals-1") as producer,
     ):
         consumer.subscribe("orders")
         step = exactly_once(consumer, producer)
@@ -11,8 +11,8 @@
                 for record in records:
                     producer.send("totals", transform(record.value), key=record.key)
 
-What a step sends, and the positions behind what it read, are committed together or not at all. When it fails, the
-transaction is aborted and the consumer goes back, so that the next step reads the same records.
+What a step sends, and the positions behind what it read, are committed together or not at all. When it
+fails, the transaction is aborted and the consumer goes back, so that the next step reads the same records.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def exactly_once(
 ) -> ExactlyOnce:
     """Steps for ``with`` (or ``async with``, with the async clients); each yields what one `poll` returns.
 
-    A step that was aborted because the group or the coordinator wanted it so (TransactionAborted, CommitFailed) is no
-    error: the next one reads the same again. After `aborts_max` such in a row the error is raised. Whatever else a
-    block raises aborts the step, too, and goes on to the caller.
+    A step that was aborted because the group or the coordinator wanted it so (TransactionAborted,
+    CommitFailed) is no error: the next one reads the same again. After `aborts_max` such in a row the error
+    is raised. Whatever else a block raises aborts the step, too, and goes on to the caller.
     """
     return ExactlyOnce(consumer, producer, timeout_seconds, max_records, aborts_max)
 

@@ -1,7 +1,8 @@
-"""[pure] Incremental fetches (KIP-227): a request names only the partitions that are not as the broker knows them.
+"""[pure] Incremental fetches (KIP-227): a request names only the partitions that are not as the broker knows
+them.
 
-A consumer of many partitions most of which are idle sends and has parsed only what moves: of a thousand partitions
-the request shrinks from 30 KB to nothing, and so does the answer.
+A consumer of many partitions most of which are idle sends and has parsed only what moves: of a thousand
+partitions the request shrinks from 30 KB to nothing, and so does the answer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """[io] Asking leaders for what comes next in each partition, ahead of whoever polls.
 
-Two requests may be under way to each broker, on a connection each: a long poll for partitions at their ends, and
-one for those that became readable meanwhile (after a seek, or when there was room again), which must not wait for
-it. A partition is in one of them at most.
+Two requests may be under way to each broker, on a connection each: a long poll for partitions at their ends,
+and one for those that became readable meanwhile (after a seek, or when there was room again), which must not
+wait for it. A partition is in one of them at most.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from distributedlog.client.consumer.chunk import Chunk, Reach
 from distributedlog.client.consumer.fetch_session import FetchSession, SessionLost
@@ -226,9 +226,9 @@ class Fetcher:
         state.log_start_offset = data.log_start_offset
         if data.preferred_read_replica >= 0:
             state.preferred_replica = data.preferred_read_replica
-        records = data.records
-        if records is None or not len(records):
+        if data.records is None or not len(data.records):
             return
+        records = cast(memoryview, data.records)  # what came over a connection is no region of a file
         try:
             reach = Reach(records)
         except ValueError as error:
@@ -242,7 +242,7 @@ class Fetcher:
         chunk = Chunk(
             state,
             state.serial,
-            memoryview(records)[: reach.size],
+            records[: reach.size],
             offset,
             aborted,
             reach,

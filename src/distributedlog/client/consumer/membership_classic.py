@@ -1,8 +1,8 @@
 """[io] Membership by the classic protocol: the leader among the members assigns, in rounds of Join and Sync.
 
-One task goes round: (what must be given up is handed over) → JoinGroup → SyncGroup → (what is new is handed over)
-→ heartbeats, until something changes. Eager members give everything up before each round; cooperative ones keep
-reading, give up only what the round takes from them, and then ask for another one (KIP-429).
+One task goes round: (what must be given up is handed over) → JoinGroup → SyncGroup → (what is new is handed
+over) → heartbeats, until something changes. Eager members give everything up before each round; cooperative
+ones keep reading, give up only what the round takes from them, and then ask for another one (KIP-429).
 """
 
 from __future__ import annotations

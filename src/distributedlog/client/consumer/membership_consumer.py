@@ -1,8 +1,9 @@
-"""[io] Membership by the newer protocol (KIP-848): the coordinator assigns, and heartbeats carry all there is to say.
+"""[io] Membership by the newer protocol (KIP-848): the coordinator assigns, and heartbeats carry all there
+is to say.
 
-Two tasks. One beats: it says what this member wants and owns, where that has changed, and hears its epoch and what
-it shall own. The other one reconciles: it hands over what must be given up, tells the coordinator, then hands over
-what is new. A beat that carries news of ours goes out at once.
+Two tasks. One beats: it says what this member wants and owns, where that has changed, and hears its epoch
+and what it shall own. The other one reconciles: it hands over what must be given up, tells the coordinator,
+then hands over what is new. A beat that carries news of ours goes out at once.
 """
 
 from __future__ import annotations
@@ -74,7 +75,6 @@ class ConsumerMembership:
         self._target: Partitions | None = None
         self._owned: Partitions = frozenset()
         self._lost: BrokerError | None = None
-        self._is_away = False
         self._says_all = True
         self._beat_now = asyncio.Event()
         self._reconcile = asyncio.Event()
@@ -96,6 +96,10 @@ class ConsumerMembership:
 
     def group_metadata(self) -> GroupMetadata:
         return GroupMetadata(self._group_id, self._epoch, self._member_id, self._settings.group_instance_id)
+
+    @property
+    def _is_lost(self) -> bool:
+        return self._lost is not None
 
     def topics_changed(self) -> None:
         self._says_all = True
@@ -184,7 +188,7 @@ class ConsumerMembership:
         ids = {topic.topic_id for topic in assignment.topic_partitions}
         if any(self._client.metadata.name_of(topic_id) is None for topic_id in ids):
             await self._client.refresh(None)
-        found = set()
+        found: set[TopicPartition] = set()
         for topic in assignment.topic_partitions:
             name = self._client.metadata.name_of(topic.topic_id)
             if name is not None:
@@ -210,7 +214,7 @@ class ConsumerMembership:
             self._metrics.rebalances += 1
             if taken := self._owned - target:
                 await self._newsroom.hand_over(NewsKind.REVOKED, taken)
-                if self._lost is not None:
+                if self._is_lost:
                     continue
                 self._owned -= taken
                 self._beat_now.set()

@@ -1,8 +1,8 @@
 """What happens in the background and concerns whoever polls: handed over, and waited for.
 
-A rebalance listener runs where `poll` is called, and may commit there; records that are being worked on must be
-done before their partition goes to somebody else. So the core takes no such step by itself: it waits until the
-next call of `poll` has taken it.
+A rebalance listener runs where `poll` is called, and may commit there; records that are being worked on must
+be done before their partition goes to somebody else. So the core takes no such step by itself: it waits
+until the next call of `poll` has taken it.
 """
 
 from __future__ import annotations

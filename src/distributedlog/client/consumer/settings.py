@@ -15,12 +15,12 @@ INT32_MAX: Final = 2**31 - 1
 class ConsumerSettings(Options):
     """As in Kafka's own consumer. What is added:
 
-    ``delivery`` says when offsets are committed. ``at_least_once``: those of records that were handed out before
-    the current call of `poll`, which is what ``enable_auto_commit`` does too. ``at_most_once``: before records are
-    handed out, at the price of a round trip for each `poll`.
+    ``delivery`` says when offsets are committed. ``at_least_once``: those of records that were handed out
+    before the current call of `poll`, which is what ``enable_auto_commit`` does too. ``at_most_once``:
+    before records are handed out, at the price of a round trip for each `poll`.
 
-    ``prefetch_bytes`` bounds what is fetched ahead of `poll`: a partition that has so much waiting is not asked
-    for more, so it holds at most this and one ``max_partition_fetch_bytes``.
+    ``prefetch_bytes`` bounds what is fetched ahead of `poll`: a partition that has so much waiting is not
+    asked for more, so it holds at most this and one ``max_partition_fetch_bytes``.
 
     ``partition_assignment_strategy`` is a name of `ASSIGNORS`, or several, the preferred one first.
     """
@@ -71,7 +71,8 @@ class ConsumerSettings(Options):
         for name in self.assignors:
             if name not in ASSIGNORS:
                 raise InvalidOption(
-                    f"there is no assignor {name!r}; partition_assignment_strategy takes {', '.join(ASSIGNORS)}"
+                    f"there is no assignor {name!r}; partition_assignment_strategy takes "
+                    f"{', '.join(ASSIGNORS)}"
                 )
 
     @property

@@ -1,9 +1,9 @@
 """[pure] Kafka's ``sticky``: as even as can be, and of all such ways one that moves few partitions.
 
-Three steps. Each member keeps what it has, as far as it still wants it and no younger claim stands against it.
-What is left goes to whoever has least. Then partitions move from who has more to who has less, along chains of
-members where need be, until no chain evens out anything: that is the most even distribution there is for these
-subscriptions, and only what makes it more even has moved.
+Three steps. Each member keeps what it has, as far as it still wants it and no younger claim stands against
+it. What is left goes to whoever has least. Then partitions move from who has more to who has less, along
+chains of members where need be, until no chain evens out anything: that is the most even distribution there
+is for these subscriptions, and only what makes it more even has moved.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def without_moves(
 ) -> dict[str, list[TopicPartition]]:
     """What members of the cooperative protocol may get now: nothing that another one still reads.
 
-    Whoever reads it lets it go when it hears of this, and joins again; the next round gives it away (KIP-429).
+    Whoever reads it lets it go when it hears of this, and joins again; the next round gives it away
+    (KIP-429).
     """
     readers = {partition: member.member_id for member in subscribers for partition in member.owned}
     return {
