@@ -45,14 +45,15 @@ def subscription_bytes(
     assignor: str,
     topics: Iterable[str],
     owned: Iterable[TopicPartition],
+    had: Iterable[TopicPartition],
     generation: int,
     rack: str = "",
 ) -> bytes:
-    """What a member says of itself under one assignor's name."""
+    """What a member says of itself under one assignor's name; eager ones `had` more than is `owned` now."""
     gathered = _by_topic(owned)
     user_data = None
     if assignor == STICKY:
-        user_data = _sticky_user_data(gathered, generation)
+        user_data = _sticky_user_data(_by_topic(had), generation)
     elif assignor == COOPERATIVE_STICKY:
         user_data = _INT32.pack(generation)
     subscription = ConsumerProtocolSubscription(sorted(topics), user_data, gathered, generation, rack or None)

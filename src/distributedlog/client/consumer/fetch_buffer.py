@@ -124,6 +124,8 @@ class FetchBuffer:
 
     def fail(self, state: PartitionState, error: ClientError) -> None:
         """The next poll raises it; until then the partition rests."""
+        if self.states.get(state.partition) is not state:
+            return
         state.error = error
         self.failed.append((state, state.serial))
         self._ring()

@@ -84,6 +84,8 @@ class ClassicMembership:
         self._member_id = ""
         self._generation = NO_GENERATION
         self._owned: Partitions = frozenset()
+        self._had: Partitions = frozenset()
+        """What the last round gave: ``sticky`` leaves it where it was, though it was given up meanwhile."""
         self._is_leader = False
         self._must_join = asyncio.Event()
         self._lost: ClientError | None = None
@@ -119,10 +121,10 @@ class ClassicMembership:
         await persist(self._client, self._newsroom, "look up topics", self._watch.look)
         self._watch.start()
         while True:
+            if self._lost is None and self._owned and not self._is_cooperative:
+                await self._give_up(self._owned)
             if self._lost is not None:
                 await self._lose()
-            elif self._owned and not self._is_cooperative:
-                await self._give_up(self._owned)
             await self._stop_heart()  # JoinGroup keeps the session alive, and would keep heartbeats waiting
             self._must_join.clear()
             if self._is_overdue:
@@ -136,7 +138,7 @@ class ClassicMembership:
                 await self._give_up(taken)
                 self._must_join.set()
             new = assigned - self._owned
-            self._owned = assigned
+            self._owned = self._had = assigned
             await self._newsroom.hand_over(NewsKind.ASSIGNED, new)
             await self._must_join.wait()
 
@@ -159,7 +161,7 @@ class ClassicMembership:
         error, self._lost = self._lost, None
         _logger.warning("lost membership of group %s: %s", self._group_id, error)
         await self._stop_heart()
-        partitions, self._owned = self._owned, frozenset()
+        partitions, self._owned, self._had = self._owned, frozenset(), frozenset()
         if partitions:
             await self._newsroom.hand_over(NewsKind.LOST, partitions)
 
@@ -188,7 +190,9 @@ class ClassicMembership:
             [
                 JoinGroupRequestProtocol(
                     name,
-                    subscription_bytes(name, topics, self._owned, self._generation, settings.client_rack),
+                    subscription_bytes(
+                        name, topics, self._owned, self._had, self._generation, settings.client_rack
+                    ),
                 )
                 for name in self._assignors
             ],
@@ -280,6 +284,7 @@ class ClassicMembership:
     def _lose_later(self, code: int) -> None:
         self._forget_membership(code)
         self._lost = BrokerError(code, f"stay in group {self._group_id}")
+        self._newsroom.lose()
         self._must_join.set()
 
     async def _give_up_polling(self) -> None:
@@ -289,6 +294,7 @@ class ClassicMembership:
             f"poll was not called for max_poll_interval_ms={self._settings.max_poll_interval_ms}: poll more "
             "often, raise max_poll_interval_ms, or lower max_poll_records"
         )
+        self._newsroom.lose()
         if self._settings.group_instance_id is None:
             await self._leave("poll was not called in time")
         self._must_join.set()

@@ -135,6 +135,7 @@ class ConsumerMembership:
         if code in _FENCED:
             self._lost = BrokerError(code, f"stay in group {self._group_id}", response.error_message)
             self._epoch, self._says_all, self._target = _JOINING, True, None
+            self._newsroom.lose()
             self._reconcile.set()
             return
         if code:
@@ -235,6 +236,7 @@ class ConsumerMembership:
             "often, raise max_poll_interval_ms, or lower max_poll_records"
         )
         self._lost = BrokerError(ErrorCode.UNKNOWN_MEMBER_ID, f"stay in group {self._group_id}", why)
+        self._newsroom.lose()
         is_static = self._settings.group_instance_id is not None
         await self._leave(_LEAVING_FOR_A_WHILE if is_static else _LEAVING)
         self._epoch, self._says_all, self._target = _JOINING, True, None

@@ -62,6 +62,12 @@ class Newsroom:
         """Returns when a call of `poll` has raised it: so that the same is not tried again unseen."""
         await self._wait_for(News(NewsKind.FAILED, (), error, self._loop.create_future()))
 
+    def lose(self) -> None:
+        """What was to be given up is lost meanwhile."""
+        for news in self._waiting:
+            if news.kind is NewsKind.REVOKED:
+                news.kind = NewsKind.LOST
+
     def next(self) -> News | None:
         while self._waiting:
             news = self._waiting.popleft()

@@ -80,22 +80,28 @@ class PositionKeeper:
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, random.random)
         try:
             while states := self._wanting():
-                try:
-                    await self._see_to(states)
-                except ClientError as error:
-                    if not error.is_retriable and not isinstance(error, ClusterUnreachable):
-                        for state in states:
-                            if state.needs_position or state.needs_validation:
-                                self._buffer.fail(state, error)
-                    else:
-                        _logger.warning("positions are not known yet: %s", error)
-                        self._client.forget_places()
-                        await asyncio.sleep(backoff.next_ms() / 1000)
+                if not await self._try(states):
+                    await asyncio.sleep(backoff.next_ms() / 1000)
                 self._settled.set()
                 self._found()
         finally:
             self._work = None
             self._settled.set()
+
+    async def _try(self, states: Sequence[PartitionState]) -> bool:
+        """Whether there is no need to wait before the next try. One partition's error is not another's."""
+        try:
+            await self._see_to(states)
+        except ClientError as error:
+            if error.is_retriable or isinstance(error, ClusterUnreachable):
+                _logger.warning("positions are not known yet: %s", error)
+                self._client.forget_places()
+                return False
+            if len(states) == 1:
+                self._buffer.fail(states[0], error)
+                return True
+            return all([await self._try([state]) for state in states])
+        return True
 
     async def _see_to(self, states: Sequence[PartitionState]) -> None:
         without = [state for state in states if state.needs_position]
