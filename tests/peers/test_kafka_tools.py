@@ -43,7 +43,7 @@ def tool(bootstrap, tmp_path):
 
     def run(name, *arguments, text="", option="--bootstrap-server"):
         done = subprocess.run(
-            [*JAVA, name if "." in name else f"{TOOLS}.{name}", option, bootstrap, *map(str, arguments)],
+            [*JAVA, name if name.startswith("kafka.") else f"{TOOLS}.{name}", option, bootstrap, *map(str, arguments)],
             input=text, capture_output=True, text=True, timeout=SECONDS_MAX, check=False, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, f"{name} failed:\n{done.stdout}{done.stderr}"
@@ -155,9 +155,9 @@ def test_kafka_configs_of_topics_brokers_and_quotas(tool, ask, topic):
     tool(configs, "--alter", *where, "--delete-config", "max.message.bytes")
     assert "max.message.bytes" not in tool(configs, "--describe", *where)
     broker = ("--entity-type", "brokers", "--entity-name", "1")
-    tool(configs, "--alter", *broker, "--add-config", "log.cleaner.threads=2")
-    assert "log.cleaner.threads=2" in tool(configs, "--describe", *broker)
-    tool(configs, "--alter", *broker, "--delete-config", "log.cleaner.threads")
+    tool(configs, "--alter", *broker, "--add-config", "log.cleaner.backoff.ms=2000")
+    assert "log.cleaner.backoff.ms=2000" in tool(configs, "--describe", *broker)
+    tool(configs, "--alter", *broker, "--delete-config", "log.cleaner.backoff.ms")
     client = ("--entity-type", "clients", "--entity-name", topic)
     tool(configs, "--alter", *client, "--add-config", "producer_byte_rate=12345,consumer_byte_rate=54321")
     described = tool(configs, "--describe", *client)
