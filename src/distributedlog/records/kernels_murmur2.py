@@ -51,7 +51,7 @@ def murmur2_partitions(
 def murmur2_partitions_of(
     starts: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], count: int
 ) -> npt.NDArray[np.int32]:
-    """The same for keys that lie anywhere in `data`; a length of -1 is a null. The caller vouches for bounds."""
+    """The same for keys anywhere in `data`; a length of -1 is a null. The caller vouches for bounds."""
     partitions = np.empty(len(lengths), np.int32)
     _partitions(starts, lengths, data, count, partitions)
     return partitions
