@@ -85,14 +85,14 @@ class CommitProtocol:
         self._batch = batch
 
     def next_step(self) -> Step:
-        """What to do next. Raises DriverSuperseded or CheckpointSetBack where the batch must not be written."""
+        """What to do next; DriverSuperseded or CheckpointSetBack where the batch must not be written."""
         if self.state is not State.KNOWN:
             return _STEP_IN[self.state]
         batch = self._current()
         if self.record.has_superseded(batch.run):
             raise DriverSuperseded(
-                f"batch {batch.batch_id} is not committed: another run of this query has taken over and committed "
-                f"batch {self.record.batch_id}. Two drivers run on one checkpoint; stop one of them"
+                f"batch {batch.batch_id} is not committed: another run of this query has taken over and "
+                f"committed batch {self.record.batch_id}. Two drivers run on one checkpoint; stop one of them"
             )
         if batch.batch_id < self.record.batch_id:
             raise CheckpointSetBack(

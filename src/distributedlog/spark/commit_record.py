@@ -1,4 +1,4 @@
-"""[pure] What a query writes down with each transaction: the batch, and which runs of the query have committed.
+"""[pure] What a query writes down with each transaction: the batch, and which of its runs have committed.
 
 It stands in the metadata of a committed offset, whose offset is the batch id. Brokers take 4096 bytes there
 (``offset.metadata.max.bytes``), so only the newest runs are kept, shortened: one that is older than the last
@@ -49,7 +49,7 @@ class CommitRecord:
             version, runs = content["v"], tuple(content["runs"])
         except (ValueError, TypeError, KeyError):
             raise UnreadableRecord(
-                f"the committed offset {batch_id} has metadata that this sink has not written ({metadata!r}): "
+                f"the committed offset {batch_id} has metadata that is not from this sink ({metadata!r}): "
                 "another consumer group has the name; choose another 'transactionalIdPrefix'"
             ) from None
         if version != VERSION:
