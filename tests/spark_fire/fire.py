@@ -58,7 +58,7 @@ MOMENTS = (
 
 
 def schedule(seed, kills):
-    """Pairs of moment and victim: every victim in turn, the moments shuffled and each as often as the others."""
+    """Pairs of moment and victim: every victim in turn, the moments shuffled and each equally often."""
     chance = random.Random(seed)
     moments = []
     while len(moments) < kills:
