@@ -242,7 +242,7 @@ class Fire:
             events.append(Begin(now, "query", name, "query"))
             for number in range(batch * ROWS_PER_BATCH, (batch + 1) * ROWS_PER_BATCH):
                 key = str(number)
-                partition = f"{self.topic}-{by_murmur2("", key.encode(), PARTITIONS)}"
+                partition = f"{self.topic}-{by_murmur2('', key.encode(), PARTITIONS)}"
                 events.append(Send(now + 1, "query", partition, key, name))
             events.append(Commit(now + 2, "query", name))
             if batch <= finished:
