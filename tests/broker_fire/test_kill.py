@@ -101,7 +101,7 @@ class Load:
             assert error is None or error.retriable() or error.code() == KafkaError._ALL_BROKERS_DOWN, error
             if error is None:
                 self.consumed[message.partition()].append((message.offset(), message.value()))
-        # One at a time: librdkafka sends a commit that met a dead broker again, after a later one if there is.
+        # One at a time: librdkafka sends a commit that met a dead broker again, even after a later one.
         # Without assignment or with nothing new there is nothing to commit.
         if not self.is_committing:
             with contextlib.suppress(KafkaException):
