@@ -23,7 +23,8 @@ from distributedlog.log.partition_metadata import PARTITION_METADATA, PartitionM
 from distributedlog.log.readable import ReadableLog
 from distributedlog.log.reading import find_timestamp, read_region
 from distributedlog.log.record_reading import read_records
-from distributedlog.log.segment import LOG_SUFFIX, Segment, segment_path
+from distributedlog.log.segment import Segment
+from distributedlog.log.segment_files import LOG_SUFFIX, segment_path
 from distributedlog.log.segments import SegmentList
 from distributedlog.records import Record
 
