@@ -162,7 +162,8 @@ class LogReader(ReadableLog):
             with suppress(FileNotFoundError):
                 base_offsets = list_directory(self._directory).base_offsets
                 self._take_in(base_offsets)
-                if list_directory(self._directory).base_offsets == base_offsets:
+                now = list_directory(self._directory).base_offsets
+                if now[: len(base_offsets)] == base_offsets:  # what a busy writer adds behind does no harm
                     return
         raise LogNotFound(str(self._root))
 
