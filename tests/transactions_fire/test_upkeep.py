@@ -56,11 +56,14 @@ def begun(client, topic, generation=V2, timeout_ms=60_000):
     return producer
 
 
+def metrics_page(broker):
+    with urllib.request.urlopen(f"http://{broker._node.metrics_address}/metrics") as page:
+        return page.read().decode()
+
+
 def metrics(broker):
     """The samples of the page, by name with labels."""
-    host, port = broker._node.metrics_address
-    with urllib.request.urlopen(f"http://{host}:{port}/metrics") as page:
-        lines = page.read().decode().splitlines()
+    lines = metrics_page(broker).splitlines()
     return {
         name: float(value)
         for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
@@ -145,10 +148,8 @@ def test_clients_are_told_of_transactions_v2(client, version):
 
 
 def test_every_transaction_metric_is_explained(broker):
-    host, port = broker._node.metrics_address
-    with urllib.request.urlopen(f"http://{host}:{port}/metrics") as page:
-        text = page.read().decode()
-    assert set(re.findall(r"^# HELP (dlog_transactions_\w+) \S", text, re.MULTILINE)) == {
+    explained = re.findall(r"^# HELP (dlog_transactions_\w+) \S", metrics_page(broker), re.MULTILINE)
+    assert set(explained) == {
         "dlog_transactions_open",
         "dlog_transactions_ending",
         "dlog_transactions_total",
