@@ -161,7 +161,7 @@ class Fire:
         """Read meanwhile."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not condition():
-            assert time.monotonic() < deadline, "it did not come true in time"
+            assert time.monotonic() < deadline, f"it did not come true; waiting: {self.proxy.unanswered()}"
             assert all(worker.poll() in ENDED for worker in self.workers), "a worker failed"
             self.read()
 
