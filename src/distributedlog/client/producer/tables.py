@@ -13,7 +13,13 @@ try:
     import numpy as np
     import pyarrow as pa
 
-    from distributedlog.records.columns_rows import between, build_batches, chosen, sizes_of
+    from distributedlog.records.columns_rows import (
+        RECORD_OVERHEAD_MAX,
+        between,
+        build_batches,
+        chosen,
+        sizes_of,
+    )
     from distributedlog.records.kernels_murmur2 import NO_KEY, murmur2_partitions_of
     from distributedlog.records.kernels_partitions import group_by_partition
 except ImportError as missing:
@@ -45,6 +51,9 @@ if TYPE_CHECKING:
     from distributedlog.client.producer.settings import ProducerSettings
 
 _CHUNK_MAX: Final = 8 * 1024 * 1024
+_OVERHEAD_USUAL: Final = 12
+"""Of a record of some hundred bytes; a chunk that takes a little more still makes one batch."""
+
 _COLUMNS: Final = ("value", "key", "headers", "timestamp")
 
 
@@ -102,7 +111,7 @@ class TableRows:
             columns = RecordColumns.of(part, self._timestamp_ms)
             sizes = sizes_of(columns)
             self._check_sizes(lanes.name, sizes, first_row)
-            ends = np.cumsum(sizes)
+            ends = np.cumsum(sizes - (RECORD_OVERHEAD_MAX - _OVERHEAD_USUAL))
             start = 0
             while start < part.num_rows:
                 before = int(ends[start - 1]) if start else 0
@@ -146,9 +155,8 @@ class TableRows:
 
     def _batches_of(self, lane: Lane, rows: RecordColumns) -> list[Batch]:
         settings = self._settings
-        built = build_batches(
-            rows, settings.table_batch_size, settings.compression_codec, settings.compression_level
-        )
+        size_max = min(settings.table_batch_size + settings.table_batch_size // 8, settings.max_request_size)
+        built = build_batches(rows, size_max, settings.compression_codec, settings.compression_level)
         return [TableBatch(lane, unsealed) for unsealed in built]
 
     def _places(self, lanes: TopicLanes, rows: RecordColumns, first_row: int) -> npt.NDArray[np.int32] | int:
