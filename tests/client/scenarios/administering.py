@@ -112,18 +112,21 @@ def test_transactions_are_seen_and_ended(admin, servers, topic):
     place = TopicPartition(topic, 0)
     with pytest.raises(errors.TransactionNotFound):
         admin.describe_transaction(topic)
-    with Producer(servers, transactional_id=topic) as producer:
-        with pytest.raises(ProducerFenced), producer.transaction():
-            producer.send(topic, b"never seen").result(PATIENCE)
-            described = admin.describe_transaction(topic)
-            assert (described.state, described.partitions) == ("Ongoing", (place,))
-            assert [each.transactional_id for each in admin.list_transactions(states=["Ongoing"])] == [topic]
-            [writer] = admin.describe_producers([place])[place]
-            assert (writer.producer_id, writer.start_offset) == (described.producer_id, 0)
-            assert admin.find_hanging_transactions([place], age_min_ms=0) == []
-            assert admin.abort_transaction(topic).state == "Ongoing"
-            with pytest.raises(errors.NoOpenTransaction):
-                admin.abort_transaction(topic)
+    with (
+        Producer(servers, transactional_id=topic) as producer,
+        pytest.raises(ProducerFenced),
+        producer.transaction(),
+    ):
+        producer.send(topic, b"never seen").result(PATIENCE)
+        described = admin.describe_transaction(topic)
+        assert (described.state, described.partitions) == ("Ongoing", (place,))
+        assert [each.transactional_id for each in admin.list_transactions(states=["Ongoing"])] == [topic]
+        [writer] = admin.describe_producers([place])[place]
+        assert (writer.producer_id, writer.start_offset) == (described.producer_id, 0)
+        assert admin.find_hanging_transactions([place], age_min_ms=0) == []
+        assert admin.abort_transaction(topic).state == "Ongoing"
+        with pytest.raises(errors.NoOpenTransaction):
+            admin.abort_transaction(topic)
     assert records_of(servers, topic, is_committed=True) == []
 
 
