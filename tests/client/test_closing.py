@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 from tests.client.test_producing_through_faults import PARTITIONS, QUICK, disturbed_broker
 
-from distributedlog import Admin, AsyncProducer, Producer
+from distributedlog import Admin, AsyncAdmin, AsyncProducer, Producer
 from distributedlog.client.errors import (
+    AuthenticationFailed,
     ClientClosed,
     ClientError,
     ClusterUnreachable,
@@ -194,3 +195,31 @@ def test_in_a_forked_child_every_call_says_so(broker, topic):
             os._exit(told)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
         assert producer.send(topic, b"after").result(PATIENCE).offset == 1
+
+
+def test_a_refused_password_is_said_at_once_and_closing_does_not_wait():
+    """Not by timeout: nothing that waits would help."""
+    from tests.client.scripted_broker import scripted_broker
+
+    from distributedlog.wire.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+    from distributedlog.wire.k36_sasl_authenticate import (
+        SaslAuthenticateRequest,
+        SaslAuthenticateResponse,
+    )
+
+    answers = {
+        SaslHandshakeRequest: lambda _: SaslHandshakeResponse(0, ["PLAIN"]),
+        SaslAuthenticateRequest: lambda _: SaslAuthenticateResponse(58, "wrong password"),
+    }
+    options = {"security_protocol": "SASL_PLAINTEXT", "sasl_username": "ann", "sasl_password": "guess"}
+
+    async def main():
+        async with scripted_broker(answers) as broker:
+            async with AsyncProducer(str(broker.address), **options) as producer:
+                with pytest.raises(AuthenticationFailed, match="Check sasl_username and sasl_password"):
+                    await producer.send("orders", b"")
+            async with AsyncAdmin(str(broker.address), **options) as admin:
+                with pytest.raises(AuthenticationFailed, match="refused user 'ann': wrong password"):
+                    await admin.list_topics()
+
+    asyncio.run(main())
