@@ -154,15 +154,17 @@ def test_what_a_topic_finds_too_large_is_cut_and_a_record_alone_refused(servers,
 
 def test_what_cannot_be_sent_is_said(servers, topic):
     create_topic(servers, topic, 2)
-    table = pa.table({"a": ["x"], "n": [7]})
+    table = pa.table({"a": ["x"], "n": [7], "before": [-5]})
     with Producer(servers) as producer:
         for options, complaint in (
             ({}, "there is no column 'value': name the one that has the values"),
-            ({"value": "b"}, "there is no column 'b' for value, only a, n"),
+            ({"value": "b"}, "there is no column 'b' for value, only a, n, before"),
             ({"value": "a", "partition": "where"}, "there is no column 'where' for partition"),
             ({"value": "a", "partition": "a"}, "column 'a' is string: a partition is a number"),
             ({"value": "a", "partition": "n"}, "row 0 names partition 7 of topic .* which has 2"),
             ({"value": "a", "partition": 2}, "there is no partition 2 of topic"),
+            ({"value": "n"}, "column 'value' cannot be read as binary"),
+            ({"value": "a", "timestamp": "before"}, "a timestamp lies before 1970"),
         ):
             with pytest.raises(InvalidOption, match=complaint):
                 producer.send_table(topic, table, **options)

@@ -224,6 +224,7 @@ class AsyncProducer:
         async with (
             contextlib.AsyncExitStack() as ending
         ):  # the last is done first, each whatever the others do
+            ending.callback(self._accumulator.refuse, ClientClosed("the producer is closed"))
             ending.push_async_callback(self._client.close)
             ending.push_async_callback(self._keeper.close)
             ending.push_async_callback(self._sender.close)

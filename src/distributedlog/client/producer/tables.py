@@ -54,6 +54,9 @@ _CHUNK_MAX: Final = 8 * 1024 * 1024
 _OVERHEAD_USUAL: Final = 12
 """Of a record of some hundred bytes; a chunk that takes a little more still makes one batch."""
 
+_PIECE_MIN: Final = 4 * 1024 * 1024
+"""Smaller pieces of a table on average are put together first; larger ones are not worth the copy."""
+
 _COLUMNS: Final = ("value", "key", "headers", "timestamp")
 
 
@@ -108,7 +111,7 @@ class TableRows:
         size = min(settings.table_batch_size * spread, _CHUNK_MAX, max(settings.buffer_memory // 4, 1))
         first_row = 0
         for part in self._parts:
-            columns = RecordColumns.of(part, self._timestamp_ms)
+            columns = _columns_of(part, self._timestamp_ms)
             sizes = sizes_of(columns)
             self._check_sizes(lanes.name, sizes, first_row)
             ends = np.cumsum(sizes - (RECORD_OVERHEAD_MAX - _OVERHEAD_USUAL))
@@ -257,8 +260,21 @@ def _records_of(table: pa.Table, names: Mapping[str, str | None]) -> list[pa.Rec
             if present
             else "the table has no columns: it needs one of values"
         )
-    batches: list[pa.RecordBatch] = pa.table(found).combine_chunks().to_batches()
-    return batches
+    records = pa.table(found)
+    pieces: list[pa.RecordBatch] = records.to_batches()
+    if len(pieces) > 1 and records.nbytes < len(pieces) * _PIECE_MIN:
+        pieces = records.combine_chunks().to_batches()
+    return pieces
+
+
+def _columns_of(part: pa.RecordBatch, timestamp_ms: int) -> RecordColumns:
+    try:
+        columns = RecordColumns.of(part, timestamp_ms)
+    except InvalidRecordError as error:
+        raise InvalidOption(f"the table cannot be sent: {error}") from None
+    if part.num_rows and columns.timestamps.min() < 0:
+        raise InvalidOption("a timestamp lies before 1970, which no record's can")
+    return columns
 
 
 def _integers(table: pa.Table, name: str) -> npt.NDArray[np.int32]:
@@ -270,5 +286,8 @@ def _integers(table: pa.Table, name: str) -> npt.NDArray[np.int32]:
     column = table.column(name)
     if not pa.types.is_integer(column.type):
         raise InvalidOption(f"column {name!r} is {column.type}: a partition is a number")
-    values = column.cast(pa.int32()).fill_null(NO_KEY).to_numpy()
+    try:
+        values = column.cast(pa.int32()).fill_null(NO_KEY).to_numpy()
+    except pa.ArrowInvalid as error:
+        raise InvalidOption(f"column {name!r} holds what is no partition: {error}") from None
     return np.ascontiguousarray(values, np.int32)
