@@ -299,6 +299,8 @@ class Sender:
                 self._breaker.failed()
 
     def _stored(self, batch: Batch, base_offset: int, log_append_time_ms: int) -> None:
+        if not batch.is_done:
+            self._metrics.records_acknowledged += batch.records_count
         with self._accumulator.lock:
             batch.lane.arrived(batch)
         self._finish(batch, base_offset, log_append_time_ms, None)
