@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import threading
+import time
 import warnings
 
 import pyarrow as pa
@@ -39,6 +40,10 @@ def open_sockets():
     return count
 
 
+def threads_of_clients():
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("distributedlog-")]
+
+
 def resident_kilobytes():
     with open("/proc/self/status") as status:
         [line] = [line for line in status if line.startswith("VmRSS:")]
@@ -48,9 +53,7 @@ def resident_kilobytes():
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_closing_in_the_middle_of_anything_ends_every_future(topic, seed):
     chance = random.Random(seed)
-    threads = set(threading.enumerate())
     with disturbed_broker(topic, seed, share=0.5, faults_max=1000) as (proxy, _):
-        with_proxy = set(threading.enumerate())
         for _ in range(12):
             producer = Producer(f"127.0.0.1:{proxy.port}", **{**QUICK, "max_block_ms": 100})
             futures = []
@@ -63,8 +66,7 @@ def test_closing_in_the_middle_of_anything_ends_every_future(topic, seed):
                 pass
             producer.close(timeout_seconds=chance.random() / 20)
             assert all(future.done() for future in futures)
-            assert set(threading.enumerate()) == with_proxy
-    assert set(threading.enumerate()) == threads
+            assert threads_of_clients() == []
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -108,15 +110,18 @@ def test_making_and_closing_over_and_over_holds_memory_and_sockets_level(broker,
         with Producer(broker.bootstrap_servers) as producer:
             producer.send(topic, b"x" * 1000).result(PATIENCE)
 
+    sockets = open_sockets()
     for _ in range(max(CYCLES // 10, 30)):
         cycle()
     gc.collect()
-    threads, sockets, memory = threading.active_count(), open_sockets(), resident_kilobytes()
+    memory = resident_kilobytes()
     for _ in range(CYCLES):
         cycle()
     gc.collect()
-    assert threading.active_count() == threads
-    assert open_sockets() <= sockets
+    assert threads_of_clients() == []
+    deadline = time.monotonic() + PATIENCE
+    while open_sockets() > sockets:  # the broker's ends are closed a little later than ours
+        assert time.monotonic() < deadline, f"{open_sockets()} sockets, and there were {sockets}"
     assert resident_kilobytes() - memory < 4_096 + 2 * CYCLES, (
         "kilobytes; a producer that leaks has 30 or more"
     )
