@@ -41,7 +41,8 @@ def open_sockets():
 
 
 def threads_of_clients():
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("distributedlog-")]
+    of_clients = {"distributedlog-producer", "distributedlog-admin"}
+    return [thread.name for thread in threading.enumerate() if thread.name in of_clients]
 
 
 def resident_kilobytes():
