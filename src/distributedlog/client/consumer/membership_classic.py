@@ -86,6 +86,7 @@ class ClassicMembership:
         self._owned: Partitions = frozenset()
         self._had: Partitions = frozenset()
         """What the last round gave: ``sticky`` leaves it where it was, though it was given up meanwhile."""
+        self._known_as = GroupMetadata(self._group_id)
         self._is_leader = False
         self._must_join = asyncio.Event()
         self._lost: ClientError | None = None
@@ -107,9 +108,11 @@ class ClassicMembership:
             await self._leave("the consumer is closing")
 
     def group_metadata(self) -> GroupMetadata:
-        return GroupMetadata(
-            self._group_id, self._generation, self._member_id, self._settings.group_instance_id
-        )
+        """Who this was when it last got partitions, also when the group has gone on without it since.
+
+        Whatever is committed in this name is refused then. In nobody's name it might not be.
+        """
+        return self._known_as
 
     def topics_changed(self) -> None:
         """The leader assigns anew; who has a pattern tells the others what it means now."""
@@ -134,6 +137,9 @@ class ClassicMembership:
                 continue
             self._heart = asyncio.get_running_loop().create_task(self._beat())
             self._metrics.rebalances += 1
+            self._known_as = GroupMetadata(
+                self._group_id, self._generation, self._member_id, self._settings.group_instance_id
+            )
             if taken := self._owned - assigned:
                 await self._give_up(taken)
                 self._must_join.set()
