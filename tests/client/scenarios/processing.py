@@ -45,14 +45,16 @@ def test_readers_of_committed_data_see_what_was_committed_and_positions_pass_the
 
 def test_an_open_transaction_holds_readers_of_committed_data_back(servers, topic):
     create_topic(servers, topic)
-    with Producer(servers, transactional_id=topic) as producer:
-        with consumer(servers, isolation_level="read_committed") as reader:
-            reader.assign([(topic, 0)])
-            with producer.transaction():
-                producer.send(topic, b"in time").result(PATIENCE)
-                assert reader.poll(0.2) == []
-                assert reader.end_offsets([(topic, 0)]) == {(topic, 0): 0}
-            assert values_of(read(reader, 1)) == [b"in time"]
+    with (
+        Producer(servers, transactional_id=topic) as producer,
+        consumer(servers, isolation_level="read_committed") as reader,
+    ):
+        reader.assign([(topic, 0)])
+        with producer.transaction():
+            producer.send(topic, b"in time").result(PATIENCE)
+            assert reader.poll(0.2) == []
+            assert reader.end_offsets([(topic, 0)]) == {(topic, 0): 0}
+        assert values_of(read(reader, 1)) == [b"in time"]
 
 
 def output_of(servers, topic, count):
@@ -68,7 +70,9 @@ def test_each_record_is_processed_once_through_aborts_and_crashes(servers, topic
     create_topic(servers, source)
     create_topic(servers, target)
     write(servers, source, numbered(100))
-    troubles = iter([ZeroDivisionError, None, TransactionAborted, None, TransactionAborted, ZeroDivisionError])
+    troubles = iter(
+        [ZeroDivisionError, None, TransactionAborted, None, TransactionAborted, ZeroDivisionError]
+    )
     done = 0
     while done < 100:
         try:
@@ -175,17 +179,21 @@ def test_the_async_clients_do_the_same(servers, topic):
     assert output_of(servers, target, 30) == numbered(30)
 
 
-def test_exactly_once_says_what_it_needs(servers, topic):
-    with Producer(servers, transactional_id=topic) as producer, Producer(servers) as plain:
-        with consumer(servers, group_id=topic) as reader:
-            with pytest.raises(InvalidOption, match="enable_auto_commit=False"):
-                exactly_once(reader, producer)
-        with consumer(servers, group_id=topic, enable_auto_commit=False) as reader:
-            with pytest.raises(InvalidOption, match="isolation_level='read_committed'"):
-                exactly_once(reader, producer)
-        with consumer(servers, group_id=topic, **EXACT) as reader:
-            with pytest.raises(InvalidOption, match="transactional_id"):
-                exactly_once(reader, plain)
+@pytest.mark.parametrize(
+    ("options", "is_transactional", "said"),
+    [
+        ({}, True, "enable_auto_commit=False"),
+        ({"enable_auto_commit": False}, True, "isolation_level='read_committed'"),
+        (EXACT, False, "transactional_id"),
+    ],
+)
+def test_exactly_once_says_what_it_needs(servers, topic, options, is_transactional, said):
+    with (
+        Producer(servers, transactional_id=topic if is_transactional else None) as producer,
+        consumer(servers, group_id=topic, **options) as reader,
+        pytest.raises(InvalidOption, match=said),
+    ):
+        exactly_once(reader, producer)
 
 
 def test_a_producer_that_was_fenced_is_an_error(servers, topic):

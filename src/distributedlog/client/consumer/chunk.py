@@ -111,7 +111,7 @@ class Chunk:
         self._records, self._taken = [], 0
 
     def read(self, limit: int) -> list[ConsumerRecord]:
-        """Up to so many records, of this batch or of the next ones; fewer than there are only before an error."""
+        """Up to so many records; fewer than there are only before an error."""
         found: list[ConsumerRecord] = []
         while True:
             left = limit - len(found)

@@ -56,7 +56,7 @@ class AnyMembership(Protocol):
 
 
 class Listener:
-    """A user's call-backs; each takes a list of partitions. Without `on_lost`, `on_revoked` hears of losses too."""
+    """A user's call-backs, each with a list of partitions; `on_revoked` stands in for `on_lost`."""
 
     def __init__(self, on_assigned: Any = None, on_revoked: Any = None, on_lost: Any = None) -> None:
         self.by_kind = {
@@ -270,11 +270,7 @@ class ConsumerCore:
             }
         made = {}
         for partition, given in offsets.items():
-            if isinstance(given, int):
-                given = CommittedOffset(given)
-            elif isinstance(given, tuple):
-                given = CommittedOffset(*given)
-            made[as_partition(partition)] = given
+            made[as_partition(partition)] = as_committed(given)
         return made
 
     def give_back(self) -> None:
@@ -339,7 +335,7 @@ class ConsumerCore:
     # Committing
 
     async def commit_first(self, before: Mapping[TopicPartition, int]) -> None:
-        """Commit what is about to be handed out; what cannot be committed is not handed out, but read again."""
+        """Commit what is about to be handed out; what cannot be committed is read again instead."""
         try:
             await self.committer.commit(self.uncommitted())
         except BaseException:
@@ -438,6 +434,16 @@ def as_partition(given: Any) -> TopicPartition:
     ):
         return TopicPartition(*given)
     raise InvalidOption(f"{given!r} is no partition: give TopicPartition(topic, index)")
+
+
+def as_committed(given: Any) -> CommittedOffset:
+    if isinstance(given, CommittedOffset):
+        return given
+    if isinstance(given, int):
+        return CommittedOffset(given)
+    if isinstance(given, tuple) and given and isinstance(given[0], int):
+        return CommittedOffset(*given)
+    raise InvalidOption(f"{given!r} is nothing to commit: give an offset, or (offset, metadata)")
 
 
 def as_subscription(topics: Any, pattern: Any, is_regex_of_broker: bool) -> tuple[Subscription, str | None]:

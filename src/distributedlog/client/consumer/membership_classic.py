@@ -98,7 +98,7 @@ class ClassicMembership:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self, *, is_leaving: bool = True) -> None:
-        """Leave at once, so that the others need not wait for the session to run out. A static member stays."""
+        """Leave at once, so that others need not wait for the session's end. A static member stays."""
         for task in (self._task, self._heart):
             if task is not None:
                 task.cancel()
@@ -177,7 +177,8 @@ class ClassicMembership:
             self._member_id = ""
 
     async def _until_polled(self) -> None:
-        while self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:
+        # `poll` runs in another thread, and shall have nothing to do for this.
+        while self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:  # noqa: ASYNC110
             await asyncio.sleep(min(0.1, self._settings.max_poll_interval_ms / 4000))
         self._is_overdue = False
 

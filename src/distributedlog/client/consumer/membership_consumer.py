@@ -49,7 +49,7 @@ Partitions = frozenset[TopicPartition]
 
 
 class ConsumerMembership:
-    """`watch` knows the topics; it calls `topics_changed`. With `regex` the coordinator looks for topics itself."""
+    """`watch` knows the topics, and calls `topics_changed`; with `regex` the coordinator looks itself."""
 
     def __init__(
         self,
@@ -252,7 +252,8 @@ class ConsumerMembership:
         is_static = self._settings.group_instance_id is not None
         await self._leave(_LEAVING_FOR_A_WHILE if is_static else _LEAVING)
         self._be_lost(BrokerError(ErrorCode.UNKNOWN_MEMBER_ID, f"stay in group {self._group_id}", why))
-        while self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:
+        # `poll` runs in another thread, and shall have nothing to do for this.
+        while self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:  # noqa: ASYNC110
             await asyncio.sleep(min(0.1, self._settings.max_poll_interval_ms / 4000))
 
     async def _leave(self, epoch: int) -> None:
