@@ -77,7 +77,9 @@ class AsyncConsumer:
         """
         core = self._checked()
         subscription, regex = as_subscription(topics, pattern, core.settings.group_protocol == "consumer")
-        await core.subscribe(subscription, regex, Listener(on_assigned, on_revoked, on_lost))
+        listener = Listener(on_assigned, on_revoked, on_lost)
+        await self._run_steps(core.farewell(CLOSE_SECONDS))
+        await core.subscribe(subscription, regex, listener)
 
     async def unsubscribe(self) -> None:
         """Leave the group, or let go of what was assigned."""

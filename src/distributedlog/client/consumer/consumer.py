@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from distributedlog.client.background import LoopThread
 from distributedlog.client.consumer.async_consumer import CLOSE_SECONDS, AsyncConsumer, _taken
+from distributedlog.client.consumer.core import Listener, as_subscription
 from distributedlog.client.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -78,11 +79,12 @@ class Consumer:
         Without a ``group_id`` this consumer reads all their partitions. The call-backs get lists of
         partitions; they are called by `poll`, in its thread, and may seek and commit.
         """
-        self._thread.run(
-            self._inner.subscribe(
-                topics, pattern=pattern, on_assigned=on_assigned, on_revoked=on_revoked, on_lost=on_lost
-            )
-        )
+        self._thread.check()
+        core = self._core
+        subscription, regex = as_subscription(topics, pattern, core.settings.group_protocol == "consumer")
+        listener = Listener(on_assigned, on_revoked, on_lost)
+        self._run_steps(core.farewell(CLOSE_SECONDS))
+        self._thread.run(core.subscribe(subscription, regex, listener))
 
     def unsubscribe(self) -> None:
         """Leave the group, or let go of what was assigned."""

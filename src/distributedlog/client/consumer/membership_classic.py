@@ -87,6 +87,8 @@ class ClassicMembership:
         self._had: Partitions = frozenset()
         """What the last round gave: ``sticky`` leaves it where it was, though it was given up meanwhile."""
         self._known_as = GroupMetadata(self._group_id)
+        self._told: frozenset[str] = frozenset()
+        """The topics that the others know this member to want."""
         self._is_leader = False
         self._must_join = asyncio.Event()
         self._lost: ClientError | None = None
@@ -116,7 +118,8 @@ class ClassicMembership:
 
     def topics_changed(self) -> None:
         """The leader assigns anew; who has a pattern tells the others what it means now."""
-        self._must_join.set()
+        if self._is_leader or self._watch.wanted != self._told:
+            self._must_join.set()
 
     # The task
 
@@ -186,7 +189,7 @@ class ClassicMembership:
 
     async def _join(self) -> JoinGroupResponse:
         settings = self._settings
-        topics = self._watch.wanted
+        topics = self._told = self._watch.wanted
         request = JoinGroupRequest(
             self._group_id,
             settings.session_timeout_ms,
