@@ -121,7 +121,10 @@ class Chunk:
                 found += records[taken : taken + left]
                 self.next_offset = found[-1].offset + 1 if found else self.next_offset
                 return found
-            found = found + records[taken:] if taken or found else records
+            if found or taken:
+                found += records[taken:]
+            else:
+                found = records
             self._records, self._taken = [], 0
             self.next_offset = max(self.next_offset, self._behind)
             if self._failure is not None:

@@ -160,7 +160,10 @@ class FetchBuffer:
                     return records
                 raise
             self.passed(chunk, chunk.next_offset)
-            records = records + found if records else found
+            if records:
+                records += found
+            else:
+                records = found
             if chunk.is_done:
                 self.finished(chunk)
             if len(records) >= limit:

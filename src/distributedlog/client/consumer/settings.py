@@ -20,8 +20,8 @@ class ConsumerSettings(Options):
     before records are handed out, at the price of a round trip for each `poll`.
 
     ``prefetch_bytes`` bounds what is fetched ahead of `poll`: a partition that has so much waiting is not
-    asked for more, so it holds at most this and one ``max_partition_fetch_bytes``. When all partitions together
-    have ``buffer_memory`` waiting, only those are asked for more that have nothing.
+    asked for more, so it holds at most this and one ``max_partition_fetch_bytes``. When all partitions
+    together have ``buffer_memory`` waiting, only those are asked for more that have nothing.
 
     ``partition_assignment_strategy`` is a name of `ASSIGNORS`, or several, the preferred one first.
     """
