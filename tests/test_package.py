@@ -41,6 +41,12 @@ def test_the_log_is_loaded_with_its_first_use_and_brings_no_kernels():
     assert not [name for name in loaded if name.startswith(("distributedlog.wire", "distributedlog.cli"))]
 
 
+def test_the_client_is_loaded_without_what_only_some_need():
+    loaded = modules_after("from distributedlog import AsyncConsumer, Consumer, exactly_once")
+    assert "distributedlog.client.consumer.consumer" in loaded
+    assert not {module.split(".")[0] for module in loaded} & {"numba", "numpy", "pyarrow", "uvloop", "rich"}
+
+
 def test_a_log_is_written_and_read_without_the_extra(tmp_path):
     statement = (
         "from distributedlog import Log;"
