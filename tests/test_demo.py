@@ -344,7 +344,7 @@ def test_a_broker_that_alters_loses_and_forgets_is_noticed(monkeypatch, capsys):
 
 def test_a_broker_that_does_not_start_ends_the_demo_with_a_line(monkeypatch, capsys):
     monkeypatch.setattr(broker_process, "SETTINGS", ("--set", "no.such.setting=1"))
-    assert "the broker did not start: dlog: " in failure(capsys, broker)
+    assert "the broker did not start: dlog" in failure(capsys, broker)
 
 
 # -- figures ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from struct import error as struct_error
 from typing import TYPE_CHECKING, Final
 
 from distributedlog.cluster.image import INTERNAL_TOPICS
+from distributedlog.records import HEADER_SIZE
 from distributedlog.wire import encode_response
 from distributedlog.wire.k00_produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
@@ -79,10 +80,12 @@ class SingleProduce:
         records = memoryview(frame)[start:end]
         if not _is_plain(partition, acks, records):
             return None
+        header = bytes(records[:HEADER_SIZE])
         try:
             result = partition.append(records, now_ms=now_ms)
         except Exception:  # noqa: BLE001 - the log is as it was; the long way meets the same, and tells of it
-            records[:8] = bytes(8)
+            if len(header) == HEADER_SIZE:
+                records[:HEADER_SIZE] = header  # the log writes a batch's place into it
             return None
         response = bytearray(self._template(version, name, partition))
         response[_CORRELATION_ID] = frame[_CORRELATION_ID]

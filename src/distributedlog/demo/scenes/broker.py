@@ -15,7 +15,7 @@ from distributedlog.demo.stage import Stage
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
-TITLE = "A broker for Kafka clients: use it, kill it with SIGKILL under load, restart it"
+TITLE = "A broker for Kafka clients: use it, kill it under load, restart it"
 RECORDS_MAX: Final = 100_000
 TOPIC: Final = "orders"
 GROUP: Final = "billing"
