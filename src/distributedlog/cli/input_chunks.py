@@ -36,11 +36,6 @@ class InputChunks:
         self._is_over = False
         threading.Thread(target=self._read_all, name="input", daemon=True).start()
 
-    @property
-    def is_waiting(self) -> bool:
-        """Nothing has been read that was not handed out yet."""
-        return self._chunks.empty()
-
     def give_up(self, error: Exception) -> None:
         """Nobody needs the rest: the iteration ends with this error."""
         self._chunks.put_nowait((_END, error))
