@@ -3,8 +3,9 @@ import pytest
 from distributedlog.client import ClientSettings, TopicPartition
 from distributedlog.client.connection_pool import ClusterAccess
 from distributedlog.client.errors import BrokerError, ClusterUnreachable
-from distributedlog.client.producer import Producer
-from distributedlog.client.range_reader import OffsetRange, RangeReader, RangeSettings, TopicReplaced
+from distributedlog.client.offset_range import OffsetRange, RangeSettings
+from distributedlog.client.producer.producer import Producer
+from distributedlog.client.range_reader import RangeReader, TopicReplaced
 from distributedlog.testing import EmbeddedBroker
 from fault_proxy import Fault, FaultProxy
 

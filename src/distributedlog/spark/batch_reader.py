@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from distributedlog.client import TopicPartition
-from distributedlog.client.range_reader import OffsetRange
+from distributedlog.client.offset_range import OffsetRange
 from distributedlog.spark.cluster import Cluster, cluster_of
 from distributedlog.spark.columns import check_schema
 from distributedlog.spark.filters import Bounds, bounds_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from distributedlog.client.errors import UnexpectedResponse
-from distributedlog.client.range_reader import OffsetRange, RangeSettings
+from distributedlog.client.offset_range import OffsetRange, RangeSettings
 from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import REAL_FILES
 from distributedlog.log.listing import list_directory
