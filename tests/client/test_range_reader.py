@@ -1,11 +1,14 @@
+import asyncio
+
 import pytest
 
-from distributedlog.client import ClientSettings, TopicPartition
+from distributedlog.client import ClientSettings, ClusterClient, TopicPartition, range_reader
 from distributedlog.client.connection_pool import ClusterAccess
 from distributedlog.client.errors import BrokerError, ClusterUnreachable
 from distributedlog.client.offset_range import OffsetRange, RangeSettings
 from distributedlog.client.producer.producer import Producer
 from distributedlog.client.range_reader import RangeReader, TopicReplaced
+from distributedlog.client.topics import create_topic, delete_topic
 from distributedlog.testing import EmbeddedBroker
 from fault_proxy import Fault, FaultProxy
 
@@ -85,13 +88,33 @@ def test_a_broker_that_stays_away_ends_the_patience(tmp_path):
         numbers(reader_of(bootstrap, end=1, patience_ms=100))
 
 
-def test_what_is_gone_is_told(filled):
+def test_what_is_gone_is_told(filled, monkeypatch):
+    monkeypatch.setattr(range_reader, "_GONE_PATIENCE_MS", 50)
     with pytest.raises(BrokerError, match="OFFSET_OUT_OF_RANGE"):
         numbers(reader_of(filled.bootstrap_servers, RECORDS + 5, RECORDS + 9))
     with pytest.raises(TopicReplaced, match="made anew"):
         numbers(reader_of(filled.bootstrap_servers, topic_id=b"\1" * 16))
     with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         numbers(reader_of(filled.bootstrap_servers, partition=("nowhere", 0)))
+
+
+def test_a_topic_made_anew_is_known_by_its_id():
+    """A worker that has read the old topic is asked for the new one."""
+
+    async def make_anew(bootstrap):
+        async with ClusterClient(bootstrap, QUICK) as client:
+            await delete_topic(client, "t")
+            return (await create_topic(client, "t", partitions=1)).topic_id
+
+    with EmbeddedBroker({"num.partitions": "1"}) as broker:
+        bootstrap = broker.bootstrap_servers
+        fill(bootstrap, 10)
+        old = reader_of(bootstrap, end=10)
+        assert numbers(old) == list(range(10))
+        topic_id = asyncio.run(make_anew(bootstrap))
+        fill(bootstrap, 3)
+        wanted = OffsetRange(TopicPartition("t", 0), 0, 3, topic_id)
+        assert numbers(RangeReader(old._access, wanted, RangeSettings(columns=["value"]))) == [0, 1, 2]
 
 
 def test_an_end_behind_the_log_is_waited_for_and_told(filled):

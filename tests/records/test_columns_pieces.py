@@ -58,6 +58,20 @@ def test_a_transaction_after_an_aborted_one_counts_also_behind_a_cut():
     assert offsets == list(range(11, 11 + PIECE_ROWS + 100))
 
 
+@pytest.mark.parametrize("compression", [Compression.NONE, Compression.LZ4])
+def test_only_records_in_time_come(compression):
+    times = [5, 100, 7, 3, 50, 8]
+    schema = pa.schema([("value", pa.binary()), ("timestamp", pa.timestamp("ms", tz="UTC"))])
+    rows = pa.record_batch([[b"%d" % time for time in times], times], schema=schema)
+    one = bytes(encode_from_arrow(rows, compression=compression))
+    each = bytes(encode_from_arrow(rows, compression=compression, batch_size_max=1))
+    for data in (one, each):
+        for limits in ((5, 51), (101, 200), (-(2**63), 4), (100, 2**63 - 1)):
+            batches = FetchedBatches(data, 0).pieces(0, 6, ["value"], (), Scratch(), limits)
+            found = [int(value) for piece in batches for value in piece["value"].to_pylist()]
+            assert found == [time for time in times if limits[0] <= time < limits[1]]
+
+
 def test_what_is_next_is_known_before_anything_is_decoded():
     data = encoded(100)
     batches = FetchedBatches(data + data[:70], 0)

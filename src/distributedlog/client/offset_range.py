@@ -23,9 +23,10 @@ class OffsetRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeSettings:
-    """`columns` are names of `records.columns.SCHEMA`."""
+    """`columns` are names of `records.columns.SCHEMA`; `times` are milliseconds, the second exclusive."""
 
     columns: Sequence[str]
     is_read_committed: bool = True
     fetch_bytes: int = FETCH_BYTES
     patience_ms: int = PATIENCE_MS
+    times: tuple[int, int] | None = None

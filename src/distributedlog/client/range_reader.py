@@ -118,7 +118,10 @@ class RangeReader:
             if batches.next_offset < self._range.end:
                 connection.send(self._request(batches.next_offset, topic_id))
             aborted = data.aborted_transactions or () if self._settings.is_read_committed else ()
-            yield from batches.pieces(start, self._range.end, self._settings.columns, aborted, self._scratch)
+            settings = self._settings
+            yield from batches.pieces(
+                start, self._range.end, settings.columns, aborted, self._scratch, settings.times
+            )
             self.position = min(batches.next_offset, self._range.end)
         except RecordsError as error:
             what = f"what {self._range.partition} holds at offset {self.position} cannot be read"

@@ -64,7 +64,9 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> "Iterator[pyarrow.RecordBatch]":
         split: OffsetRange | None = partition.value
-        return iter(()) if split is None else read_split(self._options, self._schema, split)
+        if split is None:
+            return iter(())
+        return read_split(self._options, self._schema, split, self._bounds.times())
 
     def _within_log(
         self, cluster: Cluster, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]

@@ -25,7 +25,10 @@ _GONE = frozenset(
 
 
 def read_split(
-    options: ReadOptions, schema: "StructType", split: OffsetRange
+    options: ReadOptions,
+    schema: "StructType",
+    split: OffsetRange,
+    times: tuple[int, int] | None = None,
 ) -> "Iterator[pyarrow.RecordBatch]":
     """The rows of one split. Records that are gone are DataLoss, or passed over with a warning."""
     # Compiled code takes a while to load, and who plans needs none of it.
@@ -37,6 +40,7 @@ def read_split(
         is_read_committed=options.is_read_committed,
         fetch_bytes=options.fetch_bytes,
         patience_ms=options.patience_ms,
+        times=times,
     )
     return row_batches(_records(options, split, settings), split.partition, arrow_schema)
 
