@@ -72,14 +72,14 @@ def test_a_range_is_read_to_the_record(filled, reader_of):
 def test_breaks_on_the_way_cost_no_record_and_double_none(seed, reader_of):
     faults = (Fault.LOSE_REQUEST, Fault.LOSE_RESPONSE, Fault.HALF_RESPONSE, Fault.SILENCE, Fault.DELAY)
     with FaultProxy(
-        seed=seed, faults=faults, share=0.3, faults_max=20, api_keys=(FETCH_KEY,), delay=0.02
+        seed=seed, faults=faults, share=0.3, faults_max=10, api_keys=(FETCH_KEY,), delay=0.02
     ) as proxy:
         with EmbeddedBroker({"advertised.listeners": f"127.0.0.1:{proxy.port}"}) as broker:
             proxy.target_port = int(broker.bootstrap_servers.rpartition(":")[2])
-            fill(f"127.0.0.1:{proxy.port}", 1_000)
-            reader = reader_of(f"127.0.0.1:{proxy.port}", end=1_000, fetch_bytes=2_000)
-            assert numbers(reader) == list(range(1_000))
-        assert len(proxy.met) > 5
+            fill(f"127.0.0.1:{proxy.port}", 10_000)
+            reader = reader_of(f"127.0.0.1:{proxy.port}", end=10_000, fetch_bytes=2_000)
+            assert numbers(reader) == list(range(10_000))
+        assert len(proxy.met) == 10
 
 
 def test_a_broker_that_was_away_is_waited_for(tmp_path, reader_of):
