@@ -72,7 +72,7 @@ def test_a_range_is_read_to_the_record(filled, reader_of):
 def test_breaks_on_the_way_cost_no_record_and_double_none(seed, reader_of):
     faults = (Fault.LOSE_REQUEST, Fault.LOSE_RESPONSE, Fault.HALF_RESPONSE, Fault.SILENCE, Fault.DELAY)
     with FaultProxy(
-        seed=seed, faults=faults, share=0.3, faults_max=10, api_keys=(FETCH_KEY,), delay=0.02
+        seed=seed, faults=faults, share=0.5, faults_max=10, api_keys=(FETCH_KEY,), delay=0.02
     ) as proxy:
         with EmbeddedBroker({"advertised.listeners": f"127.0.0.1:{proxy.port}"}) as broker:
             proxy.target_port = int(broker.bootstrap_servers.rpartition(":")[2])
