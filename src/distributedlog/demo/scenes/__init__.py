@@ -2,7 +2,17 @@
 
 from typing import Final
 
-from distributedlog.demo.scenes import append, arrow, broker, compaction, durability, kill, look_up, read, verify
+from distributedlog.demo.scenes import (
+    append,
+    arrow,
+    broker,
+    compaction,
+    durability,
+    kill,
+    look_up,
+    read,
+    verify,
+)
 from distributedlog.demo.stage import Scene
 
 SCENES: Final[tuple[Scene, ...]] = (append, read, arrow, look_up, durability, kill, compaction, verify, broker)
