@@ -6,9 +6,10 @@ SPARK_FIRE_KILLS says how many (10 unless told), SPARK_FIRE_SEED which schedule.
 import os
 
 import pytest
-from kafka_peer import KafkaBroker
 from tests.checkers.check import check, report
 from tests.spark_fire.fire import PARTITIONS, burning
+
+from kafka_peer import KafkaBroker
 
 KILLS = int(os.environ.get("SPARK_FIRE_KILLS", "10"))
 SEED = int(os.environ.get("SPARK_FIRE_SEED", "2"))
