@@ -9,6 +9,7 @@ from tests.transactions_fire import administration
 from tests.transactions_fire.raw_producer import V1, V2, RawProducer, find_coordinator, patiently
 
 from distributedlog.cli.main import main
+from distributedlog.testing import EmbeddedBroker
 from distributedlog.wire import ErrorCode
 
 
@@ -18,9 +19,17 @@ def client(bootstrap):
         yield connected
 
 
+@pytest.fixture(scope="module")
+def unverifying():
+    """A broker without the verification of KIP-890, so that a transaction can be made to hang as it once
+    could in Kafka."""
+    with EmbeddedBroker({"transaction.partition.verification.enable": "false"}) as broker:
+        yield broker
+
+
 @pytest.fixture
-def bootstrap(broker):
-    return broker.bootstrap_servers
+def bootstrap(unverifying):
+    return unverifying.bootstrap_servers
 
 
 @pytest.fixture
@@ -63,6 +72,21 @@ def begin(client, topic):
         return producer
 
     return start
+
+
+@pytest.fixture
+def hang(client):
+    """Write a record of a transaction that the coordinator knows nothing of."""
+
+    def make(topic, partition):
+        producer = RawProducer(client, f"hanging-{topic}", V1)
+        find_coordinator(client, producer.transactional_id)
+        assert patiently(producer.init) == 0
+        code, _ = producer.produce(topic, partition, b"1")
+        assert code == 0
+        return producer
+
+    return make
 
 
 def test_list(txn, begin, bank):

@@ -1,4 +1,4 @@
-"""A member of a group as a process: arguments are its library's module, the broker, and the membership as JSON."""
+"""A member of a group as a process: its arguments: library's module, broker, membership as JSON."""
 
 import importlib
 import json

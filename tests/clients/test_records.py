@@ -180,7 +180,7 @@ def test_records_arrive_whatever_is_acknowledged(library, acks, bootstrap, ask, 
 def test_acks_all_needs_as_many_replicas_as_the_topic_says_and_acks_1_does_not(
     library, bootstrap, ask, topic
 ):
-    """A single node has one. With acks=all libraries try until the record's time is over: so a raw one does."""
+    """A single node has one. Libraries would try until the record's time is over, so a raw one does it."""
     create_topic(ask, topic, configs={"min.insync.replicas": "2"})
     assert produce(ask, topic, batch_of(b"v"), acks=-1).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
     assert library.produce(bootstrap, topic, [Record(b"v")], acks="1") == [0]

@@ -16,11 +16,7 @@ from distributedlog.broker.fetch_sessions import FetchSessions
 from distributedlog.broker.group_runtime import GroupRuntime
 from distributedlog.broker.log_upkeep import LogUpkeep
 from distributedlog.broker.metadata_log import MetadataLog
-from distributedlog.broker.partition_verification import (
-    NoCoordination,
-    PartitionVerifier,
-    TransactionCoordination,
-)
+from distributedlog.broker.partition_verification import PartitionVerifier
 from distributedlog.broker.partitions import PartitionTable
 from distributedlog.broker.producer_ids import ProducerIds
 from distributedlog.broker.producer_turns import ProducerTurns
@@ -77,7 +73,6 @@ class Broker:
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, self.chance)
         self.waiting_fetches = FetchPurgatory(scheduler)
         self.producer_ids = ProducerIds(self)
-        self.transactions: TransactionCoordination = NoCoordination()
         self.verifier = PartitionVerifier(self)
         #: Requests of producers that wait for the coordinator of their transaction.
         self.producer_turns = ProducerTurns()

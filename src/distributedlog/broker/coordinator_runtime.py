@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from distributedlog.broker.context import RequestContext
     from distributedlog.broker.coordinator_shard import CoordinatorShard
     from distributedlog.broker.partition import Partition
+    from distributedlog.coordination import Context
 
 Item = TypeVar("Item")
 Row = TypeVar("Row")
@@ -196,13 +197,15 @@ class CoordinatorRuntime(ABC, Generic[ShardT]):
         return shard, ErrorCode.NONE
 
     def _send(self, shard: ShardT, context: "RequestContext", request: Any) -> Pending:
+        pending = Pending()
+        shard.handle(self._context(context, pending), request)
+        return pending
+
+    def _context(self, context: "RequestContext", pending: Pending) -> "Context":
         from distributedlog.coordination import Context  # noqa: PLC0415 - not on the way to the start
 
-        pending = Pending()
         now_ms = self._broker.scheduler.now_ms()
-        client_host = f"/{context.client.host}"
-        shard.handle(Context(pending, context.version, now_ms, context.client_id, client_host), request)
-        return pending
+        return Context(pending, context.version, now_ms, context.client_id, f"/{context.client.host}")
 
 
 class _Gathering:

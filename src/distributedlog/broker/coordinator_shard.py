@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from distributedlog.broker.coordinator_log import EndOfTransaction, LoadedRecord, Loader, encode_records
 from distributedlog.broker.log_errors import code_of
 from distributedlog.coordination import Context, Reply, Timer
-from distributedlog.log import AppendOrigin, AppendResult
+from distributedlog.log import AppendOrigin, AppendResult, VerificationGuard
 from distributedlog.log.errors import LogDirectoryOffline, LogError
 from distributedlog.wire import ErrorCode
 
@@ -176,9 +176,12 @@ class CoordinatorShard(ABC, Generic[CoordinatorT, OutcomeT]):
             self._release(outcome, result.last_offset + 1)
 
     def _append(self, outcome: OutcomeT) -> AppendResult:
+        return self._append_data(outcome, None)
+
+    def _append_data(self, outcome: OutcomeT, guard: VerificationGuard | None) -> AppendResult:
         now_ms = self._scheduler.now_ms()
         data = self._encoded(outcome, now_ms, self.partition.log.config.max_message_bytes)
-        return self.partition.append(data, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
+        return self.partition.append(data, now_ms=now_ms, origin=AppendOrigin.COORDINATOR, guard=guard)
 
     def _append_failed(self, outcome: OutcomeT, error: BaseException, failures: int) -> None:
         code = code_of(error)

@@ -129,6 +129,40 @@ def _add_partitions_to_txn(asked: _Asked) -> list[Any]:
     ]
 
 
+def _write_txn_markers(asked: _Asked) -> list[Any]:
+    api = asked.api
+    return [
+        api.WritableTxnMarkerResult(
+            marker.producer_id,
+            [
+                api.WritableTxnMarkerTopicResult(
+                    topic.name,
+                    [
+                        api.WritableTxnMarkerPartitionResult(index, asked.code)
+                        for index in topic.partition_indexes
+                    ],
+                )
+                for topic in marker.topics
+            ],
+        )
+        for marker in asked.request.markers
+    ]
+
+
+def _txn_offset_commit(asked: _Asked) -> list[Any]:
+    api = asked.api
+    return [
+        api.TxnOffsetCommitResponseTopic(
+            topic.name,
+            [
+                api.TxnOffsetCommitResponsePartition(one.partition_index, asked.code)
+                for one in topic.partitions
+            ],
+        )
+        for topic in asked.request.topics
+    ]
+
+
 def _describe_transactions(asked: _Asked) -> list[Any]:
     return [asked.api.DescribedTransaction(asked.code, name) for name in asked.request.transactional_ids]
 
@@ -165,6 +199,8 @@ _PARTS: Final[dict[int, tuple[str, Callable[[_Asked], list[Any]]]]] = {
     20: ("responses", _delete_topics),
     21: ("topics", _delete_records),
     24: ("results_by_topic_v3_and_below", _add_partitions_to_txn),
+    27: ("markers", _write_txn_markers),
+    28: ("topics", _txn_offset_commit),
     32: ("results", _of_resources("DescribeConfigsResult")),
     33: ("responses", _of_resources("AlterConfigsResourceResponse")),
     37: ("results", _create_partitions),

@@ -2,18 +2,23 @@
 
 import logging
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from distributedlog.broker.coordinator_runtime import CoordinatorRuntime
+from distributedlog.broker.pending import Pending
 from distributedlog.cluster.image import CONSUMER_OFFSETS_TOPIC, ClusterImage
+from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
     from distributedlog.broker.broker import Broker
+    from distributedlog.broker.context import RequestContext
     from distributedlog.broker.group_shard import GroupShard
     from distributedlog.broker.partition import Partition
+    from distributedlog.broker.partition_verification import Answer, ClientAbility
     from distributedlog.groups import GroupConfig, TopicsImage
+    from distributedlog.wire.k28_txn_offset_commit import TxnOffsetCommitRequest
 
 logger = logging.getLogger("distributedlog.broker")
 
@@ -53,6 +58,55 @@ class GroupRuntime(CoordinatorRuntime["GroupShard"]):
             except Exception:
                 logger.exception("the offsets of deleted topics could not be deleted")
             self._broker.scheduler.call_soon(lambda: self._sweep(shards))
+
+    # -- transactions -----------------------------------------------------------------------------------
+
+    def commit_in_transaction(
+        self,
+        context: "RequestContext",
+        request: "TxnOffsetCommitRequest",
+        ability: "ClientAbility",
+        refuse: Callable[[ErrorCode], Any],
+    ) -> Any:
+        """The answer of the group's coordinator, once that of the transaction has said that the offsets'
+        partition is part of it."""
+        from distributedlog.broker.partition_verification import NO_SEQUENCE, Question  # noqa: PLC0415
+        from distributedlog.coordination import client_error  # noqa: PLC0415 - as above
+
+        shard, error = self._shard_of(request.group_id)
+        if shard is None:
+            return refuse(error)
+        pending = Pending()
+
+        def verified(answers: "list[Answer]") -> None:
+            [answer] = answers
+            if isinstance(answer, ErrorCode):
+                pending.complete(refuse(_in_groups_words(client_error(answer))))
+            elif shard.refusal is not ErrorCode.NONE:
+                pending.complete(refuse(shard.refusal))
+            else:
+                shard.handle_verified(self._context(context, pending), request, answer)
+
+        self._broker.verifier.ask(
+            Question(
+                request.transactional_id,
+                request.producer_id,
+                request.producer_epoch,
+                ability,
+                [(shard.partition, NO_SEQUENCE)],
+            ),
+            verified,
+        )
+        return pending
+
+    def is_ready(self, index: int) -> bool:
+        """Whether the coordinator of a partition has read all of its log."""
+        shard = self._shards.get(index)
+        return shard is not None and shard.refusal is ErrorCode.NONE
+
+    def end_transaction(self, index: int, producer_id: int, is_committed: bool) -> None:
+        """A marker was appended to a partition whose coordinator is ready."""
+        self._shards[index].coordinator.replay_end_transaction(producer_id, is_committed)
 
     # -- what coordinators know of the broker -----------------------------------------------------------
 
@@ -94,3 +148,8 @@ class GroupRuntime(CoordinatorRuntime["GroupShard"]):
                 for topic, partitions in topics.items():
                     for index, committed in partitions.items():
                         yield group_id, topic, index, committed.offset
+
+
+def _in_groups_words(error: ErrorCode) -> ErrorCode:
+    """A transaction's coordinator that gave no answer in time is, to a client, one that is not ready."""
+    return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if error is ErrorCode.NETWORK_EXCEPTION else error

@@ -1,12 +1,14 @@
 """One partition of ``__consumer_offsets`` and the coordinator of the groups in it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from distributedlog.broker.coordinator_log import EndOfTransaction, LoadedRecord, encode_records
 from distributedlog.broker.coordinator_shard import CoordinatorShard, ShardState
+from distributedlog.coordination import Context
 from distributedlog.groups import GroupConfig, GroupCoordinator, Outcome, Reply, TopicsImage
 from distributedlog.groups.append_failure import failed_reply
+from distributedlog.log import AppendResult, VerificationGuard
 from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ class GroupShard(CoordinatorShard[GroupCoordinator, Outcome]):
         self._config = config
         self._new_id = new_id
         self._topics = topics
+        #: That of the request which is being handled.
+        self._guard: VerificationGuard | None = None
         super().__init__(partition, scheduler)
 
     def _new_coordinator(self) -> GroupCoordinator:
@@ -47,6 +51,18 @@ class GroupShard(CoordinatorShard[GroupCoordinator, Outcome]):
 
     def _encoded(self, outcome: Outcome, now_ms: int, batch_bytes_max: int) -> bytearray:
         return encode_records(outcome.records, now_ms, batch_bytes_max, outcome.transaction)
+
+    def handle_verified(self, context: Context, request: Any, guard: VerificationGuard | None) -> None:
+        """`handle` for offsets in a transaction, with the guard that its coordinator's word belongs to."""
+        self._guard = guard
+        try:
+            self.handle(context, request)
+        finally:
+            self._guard = None
+
+    def _append(self, outcome: Outcome) -> AppendResult:
+        guard = None if outcome.transaction is None else self._guard
+        return self._append_data(outcome, guard)
 
     def _catch_up(self) -> None:
         self.follow_topics()

@@ -1,14 +1,21 @@
-"""Markers of transactions, written to their partitions."""
+"""Markers of transactions, written to their partitions and told of when they are durable.
+
+A marker in ``__consumer_offsets`` also ends what is pending in that partition's group coordinator. It must
+not pass one by that is still reading its log, so a coordinator that is not ready refuses the marker, in
+words on which whoever sent it tries again.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from distributedlog.broker.log_errors import code_of
+from distributedlog.cluster.image import CONSUMER_OFFSETS_TOPIC
 from distributedlog.log import AppendOrigin
 from distributedlog.log.errors import LogError
 from distributedlog.records import ControlType, build_control_batch
 from distributedlog.wire import ErrorCode
 from distributedlog.wire.k27_write_txn_markers import (
+    WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
     WritableTxnMarkerTopicResult,
@@ -18,56 +25,87 @@ from distributedlog.wire.k27_write_txn_markers import (
 
 if TYPE_CHECKING:
     from distributedlog.broker.broker import Broker
+    from distributedlog.broker.partition import Partition
+
+WrittenCallback = Callable[[WriteTxnMarkersResponse], None]
 
 
-def write_markers(
-    broker: "Broker", request: WriteTxnMarkersRequest, done: Callable[[WriteTxnMarkersResponse], None]
-) -> None:
-    """Append the markers and tell of them when they are durable."""
-    response = WriteTxnMarkersResponse()
-    missing = 1
-
-    def one_is_there() -> None:
-        nonlocal missing
-        missing -= 1
-        if not missing:
-            done(response)
-
+def write_markers(broker: "Broker", request: WriteTxnMarkersRequest, done: WrittenCallback) -> None:
+    """Append the markers; what went wrong in one partition does not harm the others."""
+    writing = _Writing(broker, done)
     for marker in request.markers:
         row = WritableTxnMarkerResult(marker.producer_id)
-        response.markers.append(row)
+        writing.response.markers.append(row)
         for topic in marker.topics:
-            topic_row = WritableTxnMarkerTopicResult(topic.name)
-            row.topics.append(topic_row)
-            for index in topic.partition_indexes:
-                result = WritableTxnMarkerPartitionResult(index, 0)
-                topic_row.partitions.append(result)
-                partition = broker.partitions.get(topic.name, index)
-                if partition is None:
-                    result.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-                    continue
-                kind = ControlType.COMMIT if marker.transaction_result else ControlType.ABORT
-                now_ms = broker.scheduler.now_ms()
-                batch = build_control_batch(
-                    kind,
-                    now_ms,
-                    producer_id=marker.producer_id,
-                    producer_epoch=marker.producer_epoch,
-                    coordinator_epoch=marker.coordinator_epoch,
-                )
-                try:
-                    partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
-                except Exception as error:  # noqa: BLE001
-                    result.error_code = int(code_of(error))
-                    continue
-                if partition.is_safe(partition.log.log_end_offset):
-                    continue
-                missing += 1
+            results = [WritableTxnMarkerPartitionResult(index, 0) for index in topic.partition_indexes]
+            row.topics.append(WritableTxnMarkerTopicResult(topic.name, results))
+            for result in results:
+                writing.write(marker, topic.name, result)
+    writing.all_begun()
 
-                def safe(error: LogError | None, result: WritableTxnMarkerPartitionResult = result) -> None:
-                    if error is not None:
-                        result.error_code = int(code_of(error))
-                    one_is_there()
 
-                partition.wait_until_safe(safe)
-    one_is_there()
+class _Writing:
+    """The markers of one request, on their way to the disk."""
+
+    __slots__ = ("_broker", "_done", "_missing", "_now_ms", "response")
+
+    def __init__(self, broker: "Broker", done: WrittenCallback) -> None:
+        self.response = WriteTxnMarkersResponse()
+        self._broker = broker
+        self._done = done
+        self._now_ms = broker.scheduler.now_ms()
+        #: Markers that are not durable yet, and one for the request that is not read to its end.
+        self._missing = 1
+
+    def write(self, marker: WritableTxnMarker, topic: str, result: WritableTxnMarkerPartitionResult) -> None:
+        index = result.partition_index
+        partition = self._broker.partitions.get(topic, index)
+        if partition is None:
+            result.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return
+        holds_offsets = topic == CONSUMER_OFFSETS_TOPIC
+        if holds_offsets and not self._broker.groups.is_ready(index):
+            result.error_code = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
+        try:
+            self._append(partition, marker)
+        except Exception as error:  # noqa: BLE001 - told in the partition's row
+            result.error_code = int(code_of(error))
+            return
+        if holds_offsets:
+            self._broker.groups.end_transaction(index, marker.producer_id, marker.transaction_result)
+        if not partition.is_safe(partition.log.log_end_offset):
+            self._wait_for(partition, result)
+
+    def all_begun(self) -> None:
+        self._one_is_there()
+
+    def _append(self, partition: "Partition", marker: WritableTxnMarker) -> None:
+        batch = build_control_batch(
+            ControlType.COMMIT if marker.transaction_result else ControlType.ABORT,
+            self._now_ms,
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+            coordinator_epoch=marker.coordinator_epoch,
+        )
+        partition.append(
+            batch,
+            now_ms=self._now_ms,
+            origin=AppendOrigin.COORDINATOR,
+            transaction_version=marker.transaction_version,
+        )
+
+    def _wait_for(self, partition: "Partition", result: WritableTxnMarkerPartitionResult) -> None:
+        self._missing += 1
+
+        def safe(error: LogError | None) -> None:
+            if error is not None:
+                result.error_code = int(code_of(error))
+            self._one_is_there()
+
+        partition.wait_until_safe(safe)
+
+    def _one_is_there(self) -> None:
+        self._missing -= 1
+        if not self._missing:
+            self._done(self.response)

@@ -9,7 +9,7 @@ What the coordinator answers is put into words that the client's version knows, 
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from distributedlog.log import VerificationGuard
 from distributedlog.log.errors import InvalidProducerEpoch
@@ -27,39 +27,6 @@ PartitionKey = tuple[str, int]
 NO_SEQUENCE: Final = -1
 
 logger = logging.getLogger("distributedlog.broker")
-
-
-class TransactionCoordination(Protocol):
-    """What this side of transactions asks of the other."""
-
-    def verify_or_add(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Sequence[PartitionKey],
-        *,
-        may_add: bool,
-        done: Callable[[Mapping[PartitionKey, ErrorCode]], None],
-    ) -> None:
-        """Tell of each partition whether it is part of the producer's ongoing transaction, or with
-        ``may_add`` make it one. A partition that is not in the answer is."""
-
-
-class NoCoordination:
-    """A broker that coordinates no transactions: clients are to try again."""
-
-    def verify_or_add(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Sequence[PartitionKey],
-        *,
-        may_add: bool,
-        done: Callable[[Mapping[PartitionKey, ErrorCode]], None],
-    ) -> None:
-        done(dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
 class ClientAbility(NamedTuple):

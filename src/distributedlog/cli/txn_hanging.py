@@ -6,8 +6,7 @@ import time
 from distributedlog.cli.cluster_work import EXIT_FAILED, run_work
 from distributedlog.cli.json_lines import print_json
 from distributedlog.cli.partition_names import all_partitions, named_partitions
-from distributedlog.cli.terminal import print_table, shown_time
-from distributedlog.cli.topic_commands import counted
+from distributedlog.cli.terminal import counted, print_table, shown_time
 from distributedlog.client import ClusterClient
 from distributedlog.client.hanging_transactions import HangingTransaction, find_hanging
 
