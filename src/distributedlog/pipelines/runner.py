@@ -204,7 +204,7 @@ def _run_content(spec: PipelineSpec, directory: Path, master: str | None, door: 
 
 
 def one_line(error: BaseException) -> str:
-    """The sentence in one of Spark's errors that says what went wrong; they come with both languages' traces."""
+    """The sentence of one of Spark's errors that says what went wrong, without both languages' traces."""
     text = str(error)
     python = [match for match in _PYTHON_ERROR.findall(text) if match[0] != "PythonException"]
     if python:
