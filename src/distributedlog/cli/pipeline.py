@@ -28,7 +28,7 @@ STATUS_DESCRIPTION = """\
 Show how pipelines are doing: rows a second, lag, watermark, size of the state, time of a batch. On a
 terminal the table is renewed until Ctrl-C."""
 RESET_DESCRIPTION = """\
-Forget a stopped pipeline's position and state, so that its next run begins anew. What it has written stays."""
+Forget the position and state of a stopped pipeline: its next run begins anew. What it has written stays."""
 QUERY_DESCRIPTION = """\
 Look up the latest value of KEY in the table of a `materialize` pipeline, running or stopped; without KEY,
 show the first keys."""
