@@ -16,7 +16,7 @@ done
 echo "Fetching Spark's Kafka connector into $directory"
 rm -rf "$directory"
 mkdir -p "$directory"
-if ! mvn --quiet --batch-mode --file "$here/pom.xml" dependency:copy-dependencies \
+if ! mvn --quiet --batch-mode --update-snapshots --file "$here/pom.xml" dependency:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$(cd "$directory" && pwd)" >"$directory/maven.log" 2>&1; then
     cat "$directory/maven.log" >&2
     exit 1

@@ -8,9 +8,11 @@ silently ignored is found out in production.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, TypeVar
 
 from distributedlog.spark.errors import InvalidSparkOption, UnknownSparkOption
+
+AnyDefault = TypeVar("AnyDefault", int, None)
 
 KAFKA_PREFIX: Final = "kafka."
 
@@ -38,7 +40,7 @@ class GivenOptions:
             raise InvalidSparkOption(f"option {name!r} is {text!r}; it must be true or false")
         return text.lower() == "true"
 
-    def number(self, name: str, default: int | None, least: int = 1) -> int | None:
+    def number(self, name: str, default: AnyDefault, least: int = 1) -> int | AnyDefault:
         text = self.text(name)
         if text is None:
             return default
@@ -59,7 +61,7 @@ class GivenOptions:
                 return choice
         raise InvalidSparkOption(f"option {name!r} is {text!r}; it must be one of {', '.join(choices)}")
 
-    def milliseconds(self, name: str, default: int) -> int:
+    def milliseconds(self, name: str, default: AnyDefault) -> int | AnyDefault:
         """A duration as Spark writes it: ``500ms``, ``10s``, ``15m``, ``2h``, or milliseconds alone."""
         text = self.text(name)
         return default if text is None else _milliseconds(name, text)

@@ -46,6 +46,7 @@ NAMES: Final = (
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
     "localDataDirectory",
+    "timestampDisorder",
 )
 #: Settings of a consumer that are read here and not by the client.
 CONSUMER_SETTINGS: Final = ("group.id", "isolation.level", "fetch.max.bytes")
@@ -93,6 +94,8 @@ class ReadOptions:
     fetch_bytes: int = FETCH_BYTES
     patience_ms: int = PATIENCE_MS
     local_data_directory: str | None = None
+    #: How far a record's timestamp may lie behind an earlier record's; None where nobody promises anything.
+    timestamp_disorder_ms: int | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, object], *, is_streaming: bool | None) -> "ReadOptions":
@@ -136,6 +139,7 @@ class ReadOptions:
             fetch_bytes=min(kafka.number("fetch.max.bytes", FETCH_BYTES) or FETCH_BYTES, 64 << 20),
             patience_ms=patience_ms,
             local_data_directory=given.text("localDataDirectory"),
+            timestamp_disorder_ms=given.milliseconds("timestampDisorder", None),
         )
 
 
