@@ -17,8 +17,9 @@ PROGRESS = {
     ],
     "sources": [
         {
-            "endOffset": {"version": 1, "topics": {"clicks": {"0": 90, "1": 40}}},
-            "latestOffset": '{"version": 1, "topics": {"clicks": {"0": 100, "1": 40, "2": 5}}}',
+            "endOffset": {"version": 1, "topics": {"clicks": {"id": "x", "offsets": {"0": 90, "1": 40}}}},
+            "latestOffset": '{"version": 1, "topics": {"clicks": {"id": "x", "begins": {"2": 1}, '
+            '"offsets": {"0": 100, "1": 40, "2": 5}}}}',
         },
         {"endOffset": {"logOffset": 3}, "latestOffset": None},
     ],

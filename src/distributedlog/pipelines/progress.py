@@ -9,6 +9,8 @@ RUNNING: Final = "running"
 FINISHED: Final = "finished"
 STOPPED: Final = "stopped"
 FAILED: Final = "failed"
+#: In our own source's offsets: where partitions start, not where the query is.
+_BEGINS: Final = "begins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,9 @@ def lag_of(progress: Mapping[str, Any]) -> int | None:
     return lag
 
 
-def _offsets(content: Any) -> Iterator[tuple[tuple[str, str], int]]:
-    """``{"topic": {"0": 17}}``, wherever in the offset's JSON it stands."""
-    if isinstance(content, str):
+def _offsets(content: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """``{"topic": {"0": 17}}``, wherever in the offset's JSON it stands, by the whole way to it."""
+    if isinstance(content, str) and not path:
         import json  # noqa: PLC0415
 
         try:
@@ -89,11 +91,12 @@ def _offsets(content: Any) -> Iterator[tuple[tuple[str, str], int]]:
     if not isinstance(content, Mapping):
         return
     for name, value in content.items():
-        if isinstance(value, Mapping) and value and all(_is_partition(*pair) for pair in value.items()):
-            for partition, offset in value.items():
-                yield (str(name), str(partition)), offset
-        else:
-            yield from _offsets(value if isinstance(value, Mapping) else None)
+        if name == _BEGINS:
+            continue
+        if _is_partition(name, value):
+            yield (*path, str(name)), value
+        elif isinstance(value, Mapping):
+            yield from _offsets(value, (*path, str(name)))
 
 
 def _is_partition(name: Any, offset: Any) -> bool:
