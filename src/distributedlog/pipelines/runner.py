@@ -31,6 +31,8 @@ _PYTHON_ERROR: Final = re.compile(
     r"^(?:\w+\.)*(\w*(?:Error|Exception|Loss|Option|Fenced)): (.+)$", re.MULTILINE
 )
 _SPARK_ERROR: Final = re.compile(r"^\[([A-Z_.]+)\] (.+)$", re.MULTILINE)
+#: Say nothing themselves: the second is what Spark's source runner stumbles over behind the true error.
+_WRAPPERS: Final = frozenset({"PythonException", "UnboundLocalError"})
 OnStatus = Callable[[Status], None]
 
 
@@ -114,7 +116,7 @@ def _run_locked(
             built = build(spark, spec, directory)
             if not built.frame.isStreaming:
                 write_batch(built, spec)
-                return _told(Status(state=FINISHED), home, on_status)
+                return _Teller(home, on_status).tell(Status(state=FINISHED))
             query = start(built, spec, checkpoint)
         except PipelineError:
             raise
@@ -135,11 +137,11 @@ def _watch(
     on_status: OnStatus,
     stopper: Stopper,
 ) -> Status:
-    status = Status(state=RUNNING)
-    door = Door(spec.run["metrics"], spec.name, lambda: status, look)
+    teller = _Teller(home, on_status)
+    door = Door(spec.run["metrics"], spec.name, lambda: teller.status, look)
     try:
         home.write_run(_run_content(spec, directory, master, door.address))
-        status = _told(status, home, on_status)
+        status = teller.tell(teller.status)
         seconds: Any = duration_ms(spec.run["poll"]) / 1000  # Spark takes fractions, its types do not
         is_over = False
         while not is_over and not stopper.is_asked:
@@ -148,12 +150,11 @@ def _watch(
                 is_over = bool(query.awaitTermination(seconds))
             except Exception as error:  # noqa: BLE001  (whatever Spark raises, the query has failed)
                 failure, is_over = error, True
-            status = _told(_newest(status, query), home, on_status)
+            status = teller.tell(_newest(status, query))
             if failure is not None:
-                return _told(replace(status, state=FAILED, error=one_line(failure)), home, on_status)
+                return teller.tell(replace(status, state=FAILED, error=one_line(failure)))
         query.stop()
-        status = replace(_newest(status, query), state=FINISHED if is_over else STOPPED)
-        return _told(status, home, on_status)
+        return teller.tell(replace(_newest(status, query), state=FINISHED if is_over else STOPPED))
     finally:
         door.close()
 
@@ -166,10 +167,19 @@ def _newest(status: Status, query: "StreamingQuery") -> Status:
     return status
 
 
-def _told(status: Status, home: PipelineHome, on_status: OnStatus) -> Status:
-    home.write_status(status.as_json())
-    on_status(status)
-    return status
+class _Teller:
+    """Holds the newest status for the door, writes it down, and tells whoever runs the pipeline."""
+
+    def __init__(self, home: PipelineHome, on_status: OnStatus) -> None:
+        self.status = Status(state=RUNNING)
+        self._home = home
+        self._on_status = on_status
+
+    def tell(self, status: Status) -> Status:
+        self.status = status
+        self._home.write_status(status.as_json())
+        self._on_status(status)
+        return status
 
 
 def _query_of(spark: "SparkSession", spec: PipelineSpec, checkpoint: str) -> Query | None:
@@ -206,7 +216,7 @@ def _run_content(spec: PipelineSpec, directory: Path, master: str | None, door: 
 def one_line(error: BaseException) -> str:
     """The sentence of one of Spark's errors that says what went wrong, without both languages' traces."""
     text = str(error)
-    python = [match for match in _PYTHON_ERROR.findall(text) if match[0] != "PythonException"]
+    python = [match for match in _PYTHON_ERROR.findall(text) if match[0] not in _WRAPPERS]
     if python:
         return f"{python[-1][0]}: {python[-1][1]}"
     spark = _SPARK_ERROR.findall(text)
