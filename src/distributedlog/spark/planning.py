@@ -79,8 +79,8 @@ def _at_moments(
     late = [partition for partition, offset in found.items() if offset is None]
     if late and not is_end and not options.late_start_means_end:
         raise InvalidSparkOption(
-            f"no record of {late[0]} is as late as {moments[late[0]]}; with startingOffsetsByTimestampStrategy "
-            "'latest' reading would start at the end"
+            f"no record of {late[0]} is as late as {moments[late[0]]}; with the option "
+            "startingOffsetsByTimestampStrategy = latest reading would start at the end"
         )
     ends = cluster.latest(late, is_read_committed=committed)
     return {partition: ends[partition] if offset is None else offset for partition, offset in found.items()}

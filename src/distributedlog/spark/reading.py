@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -9,6 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from distributedlog.client.connection_pool import ClusterAccess, shared_access
 from distributedlog.client.errors import BrokerError
 from distributedlog.client.range_reader import OffsetRange, RangeReader, RangeSettings, TopicReplaced
+from distributedlog.spark.cluster import cluster_of
 from distributedlog.spark.errors import DataLoss
 from distributedlog.spark.read_options import ReadOptions
 from distributedlog.spark.row_batches import record_columns, row_batches
@@ -41,10 +43,14 @@ def _records(
     options: ReadOptions, split: OffsetRange, settings: RangeSettings
 ) -> "Iterator[pyarrow.RecordBatch]":
     if options.local_data_directory is not None:
-        from distributedlog.spark.local_reader import read_local  # noqa: PLC0415
+        from distributedlog.spark.local_reader import LocalRange, NotHere  # noqa: PLC0415
 
-        yield from read_local(options.local_data_directory, split, settings)
-        return
+        local = LocalRange(options.local_data_directory, split, settings)
+        try:
+            yield from local
+            return
+        except NotHere:
+            split = replace(split, start=local.position)
     client = options.client
     access = shared_access(client, lambda: ClusterAccess(client.bootstrap, client.client_settings()))
     reader = RangeReader(access, split, settings)
@@ -56,6 +62,17 @@ def _records(
         if error.code not in _GONE:
             raise
         lose(options, f"offsets {reader.position} to {split.end} of {split.partition} are gone: {error}")
+        if error.code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            yield from _what_is_left(options, replace(split, start=reader.position), settings)
+
+
+def _what_is_left(
+    options: ReadOptions, split: OffsetRange, settings: RangeSettings
+) -> "Iterator[pyarrow.RecordBatch]":
+    """The rest of a range whose beginning has expired since it was planned."""
+    begin = cluster_of(options.client).earliest([split.partition])[split.partition]
+    if split.start < begin < split.end:
+        yield from _records(options, replace(split, start=begin), settings)
 
 
 def lose(options: ReadOptions, what: str) -> None:

@@ -7,6 +7,7 @@ records (compaction leaves gaps, transactions leave markers), but they are what 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from distributedlog.client import TopicPartition
 from distributedlog.client.range_reader import OffsetRange
@@ -46,7 +47,7 @@ def _cut(entry: OffsetRange, parts: int) -> list[OffsetRange]:
     size = entry.end - entry.start
     parts = max(1, min(parts, size))
     borders = [entry.start + size * part // parts for part in range(parts + 1)]
-    return [replace(entry, start=start, end=end) for start, end in zip(borders, borders[1:], strict=False)]
+    return [replace(entry, start=start, end=end) for start, end in pairwise(borders)]
 
 
 def limited(
