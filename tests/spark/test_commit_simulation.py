@@ -11,9 +11,15 @@ import random
 from collections import Counter
 
 import pytest
-
-from distributedlog.spark.commit_protocol import Batch, CheckpointSetBack, CommitProtocol, DriverSuperseded, Step
 from tests.spark.cluster_model import Cluster, Refused
+
+from distributedlog.spark.commit_protocol import (
+    Batch,
+    CheckpointSetBack,
+    CommitProtocol,
+    DriverSuperseded,
+    Step,
+)
 
 WORLDS = int(os.environ.get("DLOG_SIM_SEEDS", "3000"))
 BATCHES = 6
@@ -171,7 +177,9 @@ def assert_right(cluster, checkpoint, seed):
     for batch_id in range(BATCHES):
         counts = [seen.pop((batch_id, number), 0) for number in range(3)]
         if batch_id <= checkpoint.finished:
-            assert counts == [1, 1, 1], f"seed {seed}: batch {batch_id} is finished and visible {counts} times"
+            assert counts == [1, 1, 1], (
+                f"seed {seed}: batch {batch_id} is finished and visible {counts} times"
+            )
         else:
             assert counts in ([0, 0, 0], [1, 1, 1]), f"seed {seed}: batch {batch_id} is torn: {counts}"
     assert not seen, f"seed {seed}: rows of no batch: {seen}"
