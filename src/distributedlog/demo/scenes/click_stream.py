@@ -182,7 +182,7 @@ def compare(showing: Play, found: Results, where: str) -> None:
     showing.stage.claim(
         not missing and not surplus,
         f"{where} holds {len(due):,} counts of {clicks:,} clicks, each once, each as the truth has it",
-        f"{where} is not the truth: {missing.total():,} counts missing, {surplus.total():,} too many or wrong",
+        f"{where} is not the truth: {missing.total():,} counts missing, {surplus.total():,} not true",
     )
 
 

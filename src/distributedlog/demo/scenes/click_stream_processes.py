@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar
 
 Found = TypeVar("Found")
 
-PATIENCE_SECONDS: Final = 90.0
+#: Only ends what would never end: a busy machine may take its time.
+PATIENCE_SECONDS: Final = 300.0
 _POLL_SECONDS: Final = 0.05
 _READY: Final = re.compile(r"is ready on (\S+)")
 _DLOG: Final = (sys.executable, "-m", "distributedlog.cli.main")

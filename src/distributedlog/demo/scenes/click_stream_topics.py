@@ -52,10 +52,7 @@ class ClickSender:
         self.sent_count = 0
 
     def send(self, clicks: Iterable[Click]) -> None:
-        futures = [
-            self._producer.send(CLICKS, click.value, key=click.user.encode(), timestamp=click.at_ms)
-            for click in clicks
-        ]
+        futures = [self._producer.send(CLICKS, click.value, key=click.user.encode()) for click in clicks]
         for future in futures:
             future.result()
         self.sent_count += len(futures)
