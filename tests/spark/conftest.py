@@ -4,7 +4,10 @@ Starting Java takes seconds, so there is one local session for all tests of a pr
 topics and checkpoints of its own. Java's threads and sockets outlive what made them in Python.
 """
 
+import socket
+
 import pytest
+from tests.spark.filling import Source, Topics
 
 from distributedlog.spark.local_session import local_session
 from distributedlog.testing import EmbeddedBroker
@@ -44,3 +47,21 @@ def topic(request):
     """A name that no other test uses."""
     name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
     return f"{request.module.__name__.rpartition('.')[2]}-{name}"[:200]
+
+
+@pytest.fixture
+def topics(bootstrap):
+    return Topics(bootstrap)
+
+
+@pytest.fixture
+def source(spark, bootstrap):
+    return Source(spark, bootstrap)
+
+
+@pytest.fixture
+def free_address():
+    """An address at which nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{listener.getsockname()[1]}"

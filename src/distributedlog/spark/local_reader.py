@@ -22,6 +22,7 @@ from distributedlog.log.segments import SegmentList
 from distributedlog.log.transaction_index import AbortedTransaction
 from distributedlog.records import RecordsError
 from distributedlog.records.columns_pieces import FetchedBatches, Scratch
+from distributedlog.records.header import INT64_MAX
 from distributedlog.wire import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class LocalRange:
         scratch = Scratch()
         size = self._settings.fetch_bytes
         while self.position < end:
-            region = read_region(segments, self.position, end, size, at_least_one_batch=True)
+            # Batches are taken whole: the one that holds the last record may go on behind the end.
+            region = read_region(segments, self.position, INT64_MAX, size, at_least_one_batch=True)
             if region is None:
                 self._check_end(segments)
                 self.position = end
