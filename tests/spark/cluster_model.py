@@ -10,7 +10,7 @@ from distributedlog.spark.commit_record import CommitRecord
 
 
 class Refused(Exception):
-    """The coordinator's or a partition leader's refusal: an epoch that is over, or a state that does not fit."""
+    """The coordinator's or a leader's refusal: an epoch that is over, or a state that does not fit."""
 
 
 @dataclass
@@ -18,8 +18,6 @@ class Transaction:
     epoch: int
     rows: list = field(default_factory=list)
     record: CommitRecord | None = None
-    #: What the driver may have asked for of an earlier transaction of the same epoch must not count in this one.
-    serial: int = 0
 
 
 @dataclass

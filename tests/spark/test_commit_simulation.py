@@ -6,6 +6,7 @@ sometimes a part of them comes from an attempt that was lost. After each world: 
 for finished is visible, whole and once, and of the one that it does not, all or nothing.
 """
 
+import contextlib
 import os
 import random
 from collections import Counter
@@ -79,12 +80,13 @@ class Driver:
     def _take(self, step):
         cluster, epoch = self.world.cluster, self.epoch
         record = None
+        recorded = self.protocol.next_record()
         requests = {
             Step.CLAIM: cluster.claim,
             Step.READ_RECORD: cluster.read_record,
             Step.ADD_PARTITIONS: lambda: cluster.add_partitions(epoch),
             Step.WRITE_DATA: lambda rows=tuple(self.rows): cluster.write(epoch, rows),
-            Step.WRITE_RECORD: lambda record=self._record(step): cluster.write_record(epoch, record),
+            Step.WRITE_RECORD: lambda: cluster.write_record(epoch, recorded),
             Step.COMMIT: lambda: cluster.commit(epoch),
         }
         try:
@@ -100,9 +102,6 @@ class Driver:
         elif step is Step.READ_RECORD:
             record = answer
         self.protocol.done(step, record)
-
-    def _record(self, step):
-        return self.protocol.next_record() if step is Step.WRITE_RECORD else None
 
 
 class LostAnswer(Exception):
@@ -137,10 +136,8 @@ class World:
         """What happens without the driver."""
         if self.late and self.random.random() < 0.3:
             request = self.late.pop(self.random.randrange(len(self.late)))
-            try:
+            with contextlib.suppress(Refused):
                 request()
-            except Refused:
-                pass
         if self.random.random() < self.trouble / 4:
             self.cluster.time_out()
 
@@ -166,10 +163,12 @@ class World:
 
 @pytest.mark.sim
 def test_each_batch_is_visible_whole_and_once():
+    run_worlds()
+
+
+def run_worlds():
     for seed in range(WORLDS):
-        world = World(seed)
-        cluster, checkpoint = world.run()
-        assert_right(cluster, checkpoint, seed)
+        assert_right(*World(seed).run(), seed)
 
 
 def assert_right(cluster, checkpoint, seed):
@@ -194,8 +193,7 @@ def test_the_simulation_would_notice(monkeypatch):
     monkeypatch.setattr(CommitProtocol, "failed", only_try_again)
     monkeypatch.setattr(CommitProtocol, "begin", _begin_without_looking)
     with pytest.raises(AssertionError, match="seed"):
-        for seed in range(WORLDS):
-            assert_right(*World(seed).run(), seed)
+        run_worlds()
 
 
 def _begin_without_looking(protocol, batch):

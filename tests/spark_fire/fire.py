@@ -30,12 +30,12 @@ ROWS_PER_BATCH = 60
 METADATA, PRODUCE, INIT_PRODUCER_ID, ADD_PARTITIONS = 3, 0, 22, 24
 ADD_OFFSETS, END_TRANSACTION, TXN_OFFSET_COMMIT, OFFSET_FETCH = 25, 26, 28, 9
 
-VICTIMS = ("driver", "worker", "broker", "driver", "broker", "worker", "zombie")
+VICTIMS = ("driver", "worker", "broker", "zombie", "worker", "broker")
 
 
 @dataclass(frozen=True)
 class Moment:
-    """When a request of this API comes by; the request or its answer is lost, or neither, some time before."""
+    """When a request of this API comes by; then it or its answer is lost, or neither, some time later."""
 
     name: str
     api_key: int
@@ -58,7 +58,7 @@ MOMENTS = (
 
 
 def schedule(seed, kills):
-    """Pairs of moment and victim: every victim in turn, the moments shuffled and each as often as the others."""
+    """Pairs of moment and victim: every victim in turn, the moments shuffled and each equally often."""
     chance = random.Random(seed)
     moments = []
     while len(moments) < kills:
@@ -83,8 +83,7 @@ class WatchingProxy(FaultProxy):
             return None
         (moment, strike), self._plan = self._plan, None
         if moment.delay_seconds:
-            asyncio_loop = self._loop
-            asyncio_loop.call_later(moment.delay_seconds, self._strike, strike)
+            self._loop.call_later(moment.delay_seconds, self._strike, strike)
         elif moment.fault is Fault.LOSE_RESPONSE:
             self._loop.call_later(0.02, self._strike, strike)  # the request has to arrive
         else:
@@ -100,7 +99,7 @@ class Driver:
     """The query's process group: Python, Java and Python workers."""
 
     def __init__(self, bootstrap, checkpoint, topic, log):
-        self._log = open(log, "ab")
+        self._log = open(log, "ab")  # noqa: SIM115  (as long as the process)
         self.lines = queue.Queue()
         self._process = subprocess.Popen(
             [sys.executable, QUERY, bootstrap, checkpoint, topic, str(ROWS_PER_BATCH)],

@@ -1,7 +1,7 @@
 """A driver that may be killed: one exactly-once query, started again in this process whenever it fails.
 
-Run as ``python query.py BOOTSTRAP CHECKPOINT TOPIC ROWS_PER_BATCH``. Each batch holds the next numbers, in two
-tasks after a shuffle; what the numbers are, the checkpoint says. It prints a line for each start and failure.
+Run as ``python query.py BOOTSTRAP CHECKPOINT TOPIC ROWS_PER_BATCH``. Each batch holds the next numbers, in
+two tasks after a shuffle; what the numbers are, the checkpoint says. Starts and failures are printed.
 """
 
 import sys

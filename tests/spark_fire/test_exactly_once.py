@@ -1,4 +1,4 @@
-"""Each batch whole and once, whatever is killed: the driver, its workers, the broker, or nothing but seemingly.
+"""Each batch whole and once, whatever is killed: the driver, its workers, the broker, or seemingly nothing.
 
 SPARK_FIRE_KILLS says how many (6 unless told, 30 for the long run), SPARK_FIRE_SEED which schedule.
 """
