@@ -1,4 +1,4 @@
-"""`dlog pipeline`: what it says without Spark, and one pipeline from its start to its end in the background."""
+"""`dlog pipeline`: what it says without Spark, and one pipeline in the background from start to end."""
 
 import json
 

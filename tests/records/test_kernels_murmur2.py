@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distributedlog.client.partitioner import partition_for_key
+from distributedlog.client.producer.partitioners import by_murmur2
 from distributedlog.records.errors import InvalidRecordError
 from distributedlog.records.kernels_murmur2 import NO_KEY, murmur2_partitions
 
@@ -25,7 +25,7 @@ def columns(keys):
 def test_same_partition_as_one_by_one(keys, count):
     offsets, data, validity = columns(keys)
     found = murmur2_partitions(offsets, data, validity, count).tolist()
-    assert found == [NO_KEY if key is None else partition_for_key(key, count) for key in keys]
+    assert found == [NO_KEY if key is None else by_murmur2("t", key, count) for key in keys]
 
 
 def test_a_known_hash():

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.checkers.events import Assign, Begin, Commit, Committed, Poll, Send
 
-from distributedlog.client.partitioner import partition_for_key
+from distributedlog.client.producer.partitioners import by_murmur2
 from fault_proxy import Fault, FaultProxy
 
 QUERY = Path(__file__).with_name("query.py")
@@ -242,7 +242,7 @@ class Fire:
             events.append(Begin(now, "query", name, "query"))
             for number in range(batch * ROWS_PER_BATCH, (batch + 1) * ROWS_PER_BATCH):
                 key = str(number)
-                partition = f"{self.topic}-{partition_for_key(key.encode(), PARTITIONS)}"
+                partition = f"{self.topic}-{by_murmur2('', key.encode(), PARTITIONS)}"
                 events.append(Send(now + 1, "query", partition, key, name))
             events.append(Commit(now + 2, "query", name))
             if batch <= finished:

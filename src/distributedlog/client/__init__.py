@@ -5,7 +5,7 @@
 
 Modules of this room: ``connection`` (one broker) over ``conversation`` (sans-IO) and ``negotiation``;
 ``cluster_client`` (all brokers) over ``metadata``; on top of it ``topics``, ``configs``, ``groups``,
-``offsets``, ``sender``, ``fetcher`` and ``group_member``.
+``offsets``, ``fetcher`` and ``group_member``.
 """
 
 from distributedlog.client.addresses import Address, parse_bootstrap

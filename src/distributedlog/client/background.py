@@ -83,7 +83,7 @@ class LoopThread:
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()
-            _cancel_all(self.loop)
+            self.loop.run_until_complete(_end_all_tasks())
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         finally:
             asyncio.set_event_loop(None)
@@ -125,9 +125,9 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    tasks = asyncio.all_tasks(loop)
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+async def _end_all_tasks() -> None:
+    """Cancel until nothing runs any more: a task that ends may have begun another one."""
+    while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -34,8 +34,10 @@ from distributedlog.log.errors import (
     LogClosed,
     LogDirectoryOffline,
     LogError,
+    LogOfParentProcess,
 )
 from distributedlog.log.files import FULL_DISK_ERRORS, REAL_FILES, Files
+from distributedlog.log.forking import hold
 from distributedlog.log.loading import RecoveryReport, open_partition_log
 from distributedlog.log.offset_journal import OffsetJournal, OffsetKind
 from distributedlog.log.partition_log import PartitionLog
@@ -107,6 +109,7 @@ class LogDirectory:
         except BaseException:
             self._lock.release()
             raise
+        hold(self)
 
     def __repr__(self) -> str:
         return f"LogDirectory({str(self.path)!r}, {len(self.logs)} logs)"
@@ -287,6 +290,8 @@ class LogDirectory:
         for key, log in self.logs.items():
             if log.first_dirty_offset:
                 clean_offsets[key] = log.first_dirty_offset
+            else:
+                clean_offsets.pop(key, None)
             recovery_points[key] = log.recovery_point
             high_watermarks[key] = log.high_watermark
             if log.log_start_offset > log.segments[0].base_offset or log.has_unsynced_names:
@@ -364,6 +369,14 @@ class LogDirectory:
         """Let go of everything as a crash would: for what cannot be closed any more."""
         self._closed = True
         self._release()
+
+    def leave_to_parent(self) -> None:
+        """In a forked process; the lock and what is not yet on the disk stay with the parent."""
+        self._closed = True
+        for log in self.logs.values():
+            log.note_offset = lambda *_: None
+            log.abandon(LogOfParentProcess(str(self.path)))
+        self._lock.release()
 
     def _release(self) -> None:
         for log in self.logs.values():

@@ -27,7 +27,7 @@ from distributedlog.log.cleaner import CompactionJob
 from distributedlog.log.compaction_steps import begin_compaction, complete_compaction
 from distributedlog.log.config import LogConfig
 from distributedlog.log.deletion import delete_old_segments
-from distributedlog.log.errors import DiskFull, LogDirectoryOffline, OffsetOutOfRange
+from distributedlog.log.errors import DiskFull, LogClosed, LogDirectoryOffline, OffsetOutOfRange
 from distributedlog.log.files import Buffer, FileRegion, Files
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.leader_epochs import (
@@ -492,9 +492,9 @@ class PartitionLog:
         finally:
             self.abandon()
 
-    def abandon(self) -> None:
+    def abandon(self, reason: LogClosed | None = None) -> None:
         """Let go of all files as they are, as a crash would."""
         self._closed = True
-        self.writer.close()
+        self.writer.close(reason)
         for segment in self.segments:
             segment.close()

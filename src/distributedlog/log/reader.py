@@ -150,16 +150,26 @@ class LogReader(ReadableLog):
         return known
 
     def _refresh(self) -> None:
-        """Take in new, deleted and swapped segments, and what the newest one holds by now."""
+        """Take in new, deleted and swapped segments, and what the newest one holds by now.
+
+        What is seen must have been there at one time, all of it: of a compaction's swap seen in part, or a
+        roll, the reader would take offsets for missing that have only moved. So it looks until nothing moves.
+        """
         if self._closed:
             raise LogClosed(str(self._root))
+        for _ in range(ATTEMPTS_MAX):
+            with suppress(FileNotFoundError):
+                base_offsets = list_directory(self._directory).base_offsets
+                self._take_in(base_offsets)
+                if list_directory(self._directory).base_offsets == base_offsets:
+                    return
+        raise LogNotFound(str(self._root))
+
+    def _take_in(self, base_offsets: list[int]) -> None:
+        """FileNotFoundError when one of the segments is gone."""
         known: dict[int, tuple[int, Segment]] = {}
-        base_offsets = list_directory(self._directory).base_offsets
         for base_offset in base_offsets:
-            try:
-                inode = os.stat(segment_path(self._directory, base_offset, LOG_SUFFIX)).st_ino
-            except FileNotFoundError:
-                continue
+            inode = os.stat(segment_path(self._directory, base_offset, LOG_SUFFIX)).st_ino
             before = self._known.get(base_offset)
             if before is not None and before[0] == inode:
                 known[base_offset] = before

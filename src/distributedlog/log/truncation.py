@@ -89,4 +89,13 @@ def _set_end(log: PartitionLog, end_offset: int) -> None:
     log.recovery_point = min(log.recovery_point, end_offset)
     log.high_watermark = min(log.high_watermark, end_offset)
     _set_start(log, min(log.log_start_offset, end_offset))
+    _forget_compaction_above(log, end_offset)
     log.writer.directory_changed = True
+
+
+def _forget_compaction_above(log: PartitionLog, end_offset: int) -> None:
+    """What comes in the place of compacted records is dirty, and has no gaps."""
+    if end_offset < log.first_dirty_offset:
+        log.first_dirty_offset = end_offset
+        log.note_offset(OffsetKind.FIRST_DIRTY_OFFSET, end_offset, False)
+        log.note_offset(OffsetKind.COMPACTED_TO, end_offset, False)

@@ -4,6 +4,7 @@ and nothing that is sound is lost."""
 import os
 import subprocess
 import sys
+from array import array
 from contextlib import suppress
 
 import pytest
@@ -344,6 +345,24 @@ def test_a_record_over_the_limit_is_refused_and_the_log_goes_on(memory_path):
         assert read_offsets(log) == list(range(end_offset + 1))
 
 
+@pytest.mark.parametrize("limit", [400, 2000, 1 << 20])
+def test_append_many_parts_what_fits_alone_but_not_together(memory_path, limit):
+    """Whatever of a record it is that takes the room: each of these is accepted by itself."""
+    whole = limit - 100
+    records = [
+        Entry(None, b"v", (("h", b"x" * whole),)),
+        Entry(None, b"v" * (whole // 2), ()),
+        Entry(None, b"v", (("h" * (whole // 3), b"x" * (whole // 3)), ("i", None))),
+        Entry(b"k" * (whole // 2), b"v" * (whole // 2)),
+        *[Entry(None, b"")] * 40,
+    ]
+    with Log(memory_path, config={"max.message.bytes": limit}) as log:
+        for record in records:
+            log.append_many([record])
+        assert log.append_many(records * 3) == range(len(records), 4 * len(records))
+        assert [record.value for record in log.read(len(records))] == [each.value for each in records * 3]
+
+
 def test_reads_below_the_start_and_beyond_the_end_name_the_limits(memory_path):
     with Log(memory_path, config=CONFIG) as log:
         log.append_many([b"v" * 100] * 3)
@@ -374,6 +393,9 @@ WRONG = [
     {"value": b"v", "timestamp": 1 << 63},
     {"value": b"v", "timestamp": -(1 << 63) - 1},
     {"value": [b"v"]},
+    {"value": array("i", [1, 2, 3])},
+    {"key": array("i", [1, 2, 3]), "value": b"v"},
+    {"value": b"v", "headers": (("a", array("i", [1, 2, 3])),)},
 ]
 
 

@@ -221,6 +221,9 @@ class Sender:
         timer.cancel()
         if answer.cancelled():
             return
+        if self._is_closed:
+            answer.exception()  # looked at; its batches have ended
+            return
         error = answer.exception()
         if error is not None:
             if not isinstance(error, ClientError):
@@ -392,6 +395,13 @@ class Sender:
         for lane in list(self._accumulator.active):
             if topic is None or lane.partition.topic == topic:
                 self._fail_lane(lane, error)
+
+    def end_all(self, error: ClientError) -> None:
+        """Close: nothing is sent any more, and every batch that is not done ends with this error."""
+        self._is_closed = True
+        self.fail_all(error)
+        for batch in list(self._accumulator.unfinished):
+            self._fail(batch, error)
 
     def drop_waiting(self, error: ClientError) -> None:
         """End all batches that no broker has been sent yet."""

@@ -5,6 +5,7 @@ from typing import Final
 from distributedlog.demo.scenes import (
     append,
     arrow,
+    broker,
     click_stream,
     compaction,
     durability,
@@ -24,5 +25,6 @@ SCENES: Final[tuple[Scene, ...]] = (
     kill,
     compaction,
     verify,
+    broker,
     click_stream,
 )
