@@ -10,15 +10,16 @@ import shutil
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from distributedlog.demo.broker_process import BrokerProcess
 from distributedlog.demo.scenes.click_stream_chart import counts_table, write_png
 from distributedlog.demo.scenes.click_stream_events import Click, Day, day
 from distributedlog.demo.scenes.click_stream_processes import (
     PATIENCE_SECONDS,
-    BrokerProcess,
     PipelineProcess,
     kill_one_worker,
     wait_for,
@@ -43,9 +44,11 @@ WINDOWS: Final = 20
 CHUNK: Final = 400
 #: Clicks of long ago, sent when their minute is closed: they may change nothing.
 TOO_LATE: Final = 300
-#: In chunks, of all chunks, when something is killed.
+#: How far the clicks may run ahead of the pipeline: so that there are batches to die in the middle of.
+AHEAD: Final = 6_000
+#: What share of the clicks is sent when something is killed.
 WORKER_DIES_AT: Final = 0.35
-BROKER_DIES_AT: Final = 0.6
+BROKER_DIES_AT: Final = 0.65
 #: The watermark is two minutes behind the newest click: this one closes all windows.
 CLOSING_MS: Final = 10 * 60_000
 
@@ -87,6 +90,7 @@ def play(stage: Stage) -> None:
         run_stream(showing, counting)
         counting.stop()
         archive_and_compare(showing, archiving)
+        point_further(showing, spec)
     finally:
         if counting is not None:
             counting.kill()
@@ -121,8 +125,10 @@ def run_stream(showing: Play, counting: PipelineProcess) -> None:
                 sender.send(chunk)
                 advance(len(chunk))
                 if number == 0:
-                    wait_for("Spark's first batch", lambda: counting.status().get("rows") or None)
+                    wait_for("Spark's first batch", lambda: _read_at_least(counting, 1))
                     showing.tell(f"Spark is up on {MASTER} and counts")
+                behind = sender.sent_count - AHEAD
+                wait_for("the pipeline to follow", partial(_read_at_least, counting, behind))
                 if number == worker_at:
                     victim = kill_one_worker(counting.process_id)
                     showing.tell(f"killed process {victim}, a worker of Spark; its task is done again")
@@ -135,10 +141,11 @@ def run_stream(showing: Play, counting: PipelineProcess) -> None:
             f"{showing.day.delayed:,} of them late, {showing.day.duplicates:,} twice"
         )
         due = len(showing.day.truth)
-        found = read_results(showing.broker.address, due, PATIENCE_SECONDS)
+        read_results(showing.broker.address, due, PATIENCE_SECONDS)
+        showing.tell("every minute is over, counted and written")
         sender.send(too_late(showing.day))
         total = sender.sent_count
-        status = wait_for("the last clicks", lambda: _all_read(counting, total))
+        status = wait_for("the last clicks", lambda: _read_at_least(counting, total))
         found = read_results(showing.broker.address, due, 0)
     finally:
         sender.close()
@@ -167,9 +174,10 @@ def too_late(day_of: Day) -> list[Click]:
     return [Click(10_000_000 + number, "user-1", "/late", 1, early + number) for number in range(TOO_LATE)]
 
 
-def _all_read(counting: PipelineProcess, total: int) -> "dict[str, int] | None":
+def _read_at_least(counting: PipelineProcess, rows: int) -> "dict[str, int] | None":
+    """Its status, once it has read so many."""
     status = counting.status()
-    return status if status.get("rows", 0) >= total else None
+    return status if status.get("rows", 0) >= rows else None
 
 
 def compare(showing: Play, found: Results, where: str) -> None:
@@ -217,6 +225,14 @@ def archive_and_compare(showing: Play, archiving: Path) -> None:
     files = sum(1 for _ in lake.glob("date=*/hour=*/*.parquet"))
     showing.tell(f"archived as Parquet by date and hour, in {files} files")
     compare(showing, found, "the archive")
+
+
+def point_further(showing: Play, spec: Path) -> None:
+    """Where to look next."""
+    showing.stage.say(
+        "Next: docs/pipelines/README.md has the ready pipelines, each with a picture and a file to run;"
+    )
+    showing.stage.say(f"the one that ran here is {spec} (--keep DIR keeps it); `dlog pipeline run --help`")
 
 
 def _is_missing(name: str) -> bool:

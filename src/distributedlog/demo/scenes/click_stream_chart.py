@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-BAR_WIDTH: Final = 28
+BAR_WIDTH: Final = 22
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 #: (window's start in milliseconds, country) to (clicks, cents).
 Counts = Mapping[tuple[int, str], tuple[int, int]]
@@ -21,18 +21,18 @@ def counts_table(counts: Counts, is_ascii: bool = False) -> Table:
     windows = sorted({window for window, _ in counts})
     countries = sorted({country for _, country in counts})
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("Minute")
+    table.add_column("Minute", no_wrap=True)
     for country in countries:
         table.add_column(country, justify="right")
     table.add_column("Clicks", no_wrap=True)
-    table.add_column("Paid", justify="right")
+    table.add_column("Paid", justify="right", no_wrap=True)
     totals = {window: sum(_at(counts, window, country)[0] for country in countries) for window in windows}
     most = max(totals.values(), default=0)
     for window in windows:
         paid = sum(_at(counts, window, country)[1] for country in countries)
         row = [_minute(window), *(f"{_at(counts, window, country)[0]:,}" for country in countries)]
         chart = Text.assemble((bar(totals[window], most, is_ascii), "cyan"), f" {totals[window]:,}")
-        table.add_row(*row, chart, f"{paid / 100:,.2f}")
+        table.add_row(*row, chart, f"{paid / 100:,.0f}")
     return table
 
 

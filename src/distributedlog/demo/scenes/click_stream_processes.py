@@ -1,24 +1,22 @@
-"""The processes of the click stream: a broker that may be killed, a pipeline, and Spark's workers in it."""
+"""The processes of the click stream beside its broker: pipelines, and Spark's workers in them."""
 
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
+
+from distributedlog.demo.broker_process import DLOG
 
 Found = TypeVar("Found")
 
 #: Only ends what would never end: a busy machine may take its time.
 PATIENCE_SECONDS: Final = 300.0
 _POLL_SECONDS: Final = 0.05
-_READY: Final = re.compile(r"is ready on (\S+)")
-_DLOG: Final = (sys.executable, "-m", "distributedlog.cli.main")
 
 
 class Failed(OSError):
@@ -37,42 +35,11 @@ def wait_for(what: str, look: Callable[[], Found | None], seconds: float = PATIE
         time.sleep(_POLL_SECONDS)
 
 
-class BrokerProcess:
-    """`dlog start` on a directory; after a kill, again at the same address."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._process: subprocess.Popen[str] | None = None
-        self.address = "127.0.0.1:0"
-
-    def start(self) -> None:
-        """Returns when it is ready."""
-        command = [*_DLOG, "start", "--data", str(self._directory), "--listen", self.address]
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
-        )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        found = _READY.search(line)
-        if found is None:
-            raise Failed(f"the broker did not start; it said {line.strip()!r}")
-        self.address = found[1]
-
-    def kill(self) -> None:
-        """SIGKILL, in the middle of whatever it does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            if self._process.stdout is not None:
-                self._process.stdout.close()
-            self._process = None
-
-
 class PipelineProcess:
     """`dlog pipeline run` of one specification; its status is read from its home."""
 
     def __init__(self, spec: Path, home: Path, name: str, master: str) -> None:
-        command = [*_DLOG, "pipeline", "run", str(spec), "--home", str(home), "--master", master]
+        command = [*DLOG, "pipeline", "run", str(spec), "--home", str(home), "--master", master]
         self._status_path = home / name / "status.json"
         home.mkdir(parents=True, exist_ok=True)
         self._said = (home / f"{name}.out").open("wb")
