@@ -44,6 +44,20 @@ def test_further_columns_and_a_condition(records):
     assert [(row.value, row.length) for row in rows] == [("bb", 2)]
 
 
+def test_avro_and_its_file(spark, records, tmp_path):
+    import io
+
+    import fastavro
+
+    schema = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
+    (tmp_path / "order.avsc").write_text(json.dumps(schema))
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, schema, {"id": "a"})
+    frame = decode(records(out.getvalue()), source(value="avro", schema=str(tmp_path / "order.avsc")))
+    (row,) = frame.collect()
+    assert (row.id, row.record.offset) == ("a", 0)
+
+
 def test_what_has_no_fields_is_said(records):
     with pytest.raises(PipelineError, match=r"\[source\] schema: 'id STRNG' is no list of fields"):
         decode(records(b"1"), source(value="json", schema="id STRNG"))

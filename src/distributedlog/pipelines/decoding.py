@@ -32,7 +32,8 @@ def decode(frame: DataFrame, source: Mapping[str, Any]) -> DataFrame:
 
 
 def _fields(frame: DataFrame, kind: str, source: Mapping[str, Any]) -> DataFrame:
-    value = _json(source["schema"]) if kind == "json" and source["schema"] else _other(kind, source)
+    is_plain = kind == "json" and source["registry"] is None
+    value = _json(source["schema"]) if is_plain else _other(kind, source)
     decoded = frame.select(F.struct("*").alias(RECORD), value.alias("__value"))
     found = decoded.schema["__value"].dataType
     if not isinstance(found, StructType):
@@ -51,12 +52,9 @@ def _json(schema: str) -> Column:
 def _other(kind: str, source: Mapping[str, Any]) -> Column:
     from distributedlog.spark import functions  # noqa: PLC0415  (Avro and Protobuf have packages of their own)
 
-    schema, registry, message = source["schema"], source["registry"], source["message"]
-    column: Column
+    schema, where = source["schema"], {"registry": source["registry"], "subject": source["subject"]}
     if kind == "avro":
-        column = functions.from_avro("value", schema, registry=registry)
-    elif kind == "protobuf":
-        column = functions.from_protobuf("value", schema, message=message, registry=registry)
-    else:
-        column = functions.from_json("value", schema, registry=registry)
-    return column
+        return functions.from_avro("value", schema, **where)
+    if kind == "protobuf":
+        return functions.from_protobuf("value", source["message"], schema, **where)
+    return functions.from_json("value", schema, **where)

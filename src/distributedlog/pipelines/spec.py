@@ -173,8 +173,10 @@ def _check_source(place: str, source: Mapping[str, Any]) -> None:
         if len(chosen) != 1:
             what = f"only one of {' and '.join(chosen)}" if chosen else "subscribe: the topic to read"
             raise SpecError(f"{place} needs {what}")
-    if source["value"] in {"json", "protobuf"} and not (source["schema"] or source["registry"]):
-        raise SpecError(f"{place} value = {source['value']!r} needs schema (or registry)")
+    if source["subject"] and not source["registry"]:
+        raise SpecError(f"{place} subject is one of a registry: say which")
+    if source["value"] in {"json", "avro", "protobuf"} and not (source["schema"] or source["subject"]):
+        raise SpecError(f"{place} value = {source['value']!r} needs schema (or registry and subject)")
     if source["value"] == "protobuf" and not source["message"]:
         raise SpecError(f"{place} value = 'protobuf' needs message: the name of the message in the schema")
 
