@@ -109,6 +109,35 @@ def test_a_table_is_asked_while_it_runs_and_afterwards(spark, home, files, tmp_p
     assert look_up(spark, home.checkpoint, "a").value == b"3"
 
 
+HANDLER = """
+from distributedlog.pipelines import Handler
+
+FACTOR = 10
+
+
+class Count(Handler):
+    output = "page STRING, seen INT"
+
+    def on_records(self, key, records, state, timers):
+        yield {"page": key[0], "seen": FACTOR * sum(1 for _ in records)}
+"""
+
+
+def test_a_handler_from_a_file_beside_the_specification(spark, home, files, tmp_path, at):
+    """Its module is one that no worker can import."""
+    path = files(CLICKS, [("a", at(0)), ("a", at(1))])
+    (tmp_path / "count_pages_of_a_test.py").write_text(HANDLER)
+    planned = spec(
+        "process",
+        path,
+        CLICKS,
+        process={"handler": "count_pages_of_a_test.py:Count", "by": "page", "timers": "none"},
+        sink={"format": "parquet", "path": str(tmp_path / "out")},
+    )
+    assert run_pipeline(planned, home, directory=tmp_path).error is None
+    assert [tuple(row) for row in spark.read.parquet(str(tmp_path / "out")).collect()] == [("a", 20)]
+
+
 def test_a_query_that_fails_says_why_in_one_line(spark, home, files, tmp_path, at):
     path = files(CHANGES, [(b"a", b"no json", 0, 0, at(0))])
     planned = spec(

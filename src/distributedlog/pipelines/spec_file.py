@@ -16,6 +16,8 @@ from distributedlog.pipelines.errors import SpecError
 from distributedlog.pipelines.spec import PipelineSpec, parse_spec
 
 PYTHON_NAME: Final = "PIPELINE"
+#: Modules that are files beside a specification: no worker can import them.
+_OF_FILES: Final[set[str]] = set()
 
 
 def load_spec(path: Path | str, *, bootstrap: str | None = None) -> PipelineSpec:
@@ -56,6 +58,7 @@ def module_of_file(path: Path) -> ModuleType:
         raise SpecError("it is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _OF_FILES.add(name)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -65,10 +68,21 @@ def module_of_file(path: Path) -> ModuleType:
 
 
 def resolve_function(named: object, directory: Path) -> Any:
-    """The callable itself; ``file.py:name`` is looked for beside the specification."""
-    if callable(named):
-        return named
-    place, _, name = str(named).rpartition(":")
+    """The callable itself; ``file.py:name`` is looked for beside the specification.
+
+    What a file beside the specification defines is sent to the workers whole, not by its name.
+    """
+    found = named if callable(named) else _named(str(named), directory)
+    module = getattr(found, "__module__", None)
+    if module in _OF_FILES:
+        from pyspark import cloudpickle  # noqa: PLC0415
+
+        cloudpickle.register_pickle_by_value(sys.modules[module])  # type: ignore[no-untyped-call]
+    return found
+
+
+def _named(named: str, directory: Path) -> Any:
+    place, _, name = named.rpartition(":")
     try:
         if place.endswith(".py"):
             module = module_of_file(directory / place)
