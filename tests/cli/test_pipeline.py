@@ -57,10 +57,10 @@ def test_a_specification_is_checked(run, spec):
 
 
 def test_what_is_wrong_with_it_is_one_line(run, spec):
-    outcome = run("pipeline", "run", spec(SPEC.replace("by =", "bi =")))
+    outcome = run("pipeline", "run", spec(SPEC.replace("by =", "withn =")))
     assert outcome.code == 2
     assert outcome.err.startswith("dlog: ")
-    assert outcome.err.endswith("spec.toml: [deduplicate] has no key 'bi'; did you mean 'by'?\n")
+    assert outcome.err.endswith("spec.toml: [deduplicate] has no key 'withn'; did you mean 'within'?\n")
     assert run("pipeline", "run", "nowhere.toml").err == "dlog: nowhere.toml: there is no such file\n"
 
 

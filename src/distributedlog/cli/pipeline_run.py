@@ -125,6 +125,7 @@ def _detached(arguments: argparse.Namespace, home: PipelineHome) -> int:
         if status.state == FAILED:
             raise PipelineError(f"pipeline {home.name} failed: {status.error}; more in {home.log}")
         if status.state in {RUNNING, FINISHED}:
+            process.returncode = 0  # it outlives us: subprocess must not mind
             print(f"{home.name} is {status.state}, process {process.pid}; `dlog pipeline status {home.name}`")
             return 0
         try:
