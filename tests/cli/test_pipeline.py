@@ -1,6 +1,7 @@
 """`dlog pipeline`: what it says without Spark, and one pipeline in the background from start to end."""
 
 import json
+import os
 
 import pytest
 
@@ -79,6 +80,21 @@ def test_list_and_status(run, homes, make):
     assert " ".join(shown.lines[1].split()) == "one stopped 7 1,200 5 2026-01-01 00:00:00 9 / 2.0 kB 4 150 ms"
     (entry,) = run("pipeline", "status", "one", "--json").json
     assert (entry["pipeline"], entry["lag"], entry["late"]) == ("one", 5, 4)
+
+
+def test_the_live_table_shows_all_and_what_is_wrong(make, homes):
+    from rich.console import Console
+
+    from distributedlog.cli.pipeline_status import _table
+
+    make("one", Status(state="failed", error="no such topic"))
+    make("two", Status(state="finished", rows=1200, batch=3))
+    console = Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(_table(homes.all()))
+    console.file.close()
+    text = console.export_text()
+    assert "one: no such topic" in text
+    assert "1,200" in text
 
 
 def test_a_process_that_is_gone_without_a_word_is_noticed(run, make):

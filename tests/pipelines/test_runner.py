@@ -6,6 +6,7 @@ import urllib.request
 
 import pytest
 
+from distributedlog.cli.main import main
 from distributedlog.pipelines.errors import AlreadyRunning, PipelineError
 from distributedlog.pipelines.home import Homes
 from distributedlog.pipelines.runner import Stopper, one_line, run_pipeline
@@ -73,7 +74,12 @@ def test_windows_from_files_to_files(spark, home, files, tmp_path, at):
     assert not home.is_running()
 
 
-def test_a_table_is_asked_while_it_runs_and_afterwards(spark, home, files, tmp_path, at):
+def test_a_table_is_asked_while_it_runs_and_afterwards(spark, home, files, tmp_path, at, capsys):
+    def dlog_query(*arguments):
+        code = main(["pipeline", "query", "mine", *arguments, "--home", str(home.path.parent)])
+        captured = capsys.readouterr()
+        return code, captured.out or captured.err
+
     path = files(CHANGES, [(b"a", b"1", 0, 0, at(0)), (b"b", b"2", 0, 1, at(1)), (b"b", None, 0, 2, at(2))])
     planned = spec("materialize", path, CHANGES, run={"poll": "100ms"})
     stopper = Stopper()
@@ -89,6 +95,7 @@ def test_a_table_is_asked_while_it_runs_and_afterwards(spark, home, files, tmp_p
             ask(home, "/query?key=b")
         answers["deleted"] = raised.value.code
         raised.value.close()
+        answers["command"] = dlog_query("a"), dlog_query("b")
         answers["metrics"] = ask(home, "/metrics")
         answers["status"] = json.loads(ask(home, "/status"))
         stopper.ask()
@@ -100,8 +107,13 @@ def test_a_table_is_asked_while_it_runs_and_afterwards(spark, home, files, tmp_p
     assert answers["deleted"] == 404
     assert 'dlog_pipeline_rows_total{pipeline="mine"} 3' in answers["metrics"]
     assert answers["status"]["state"] == "running"
+    no_b = 1, "dlog: mine has no key 'b'\n"
+    assert answers["command"] == ((0, "1\n"), no_b)
     assert look_up(spark, home.checkpoint, "a").value == b"1"
     assert look_up(spark, home.checkpoint, "b") is None
+    assert (dlog_query("a"), dlog_query("b")) == ((0, "1\n"), no_b)
+    code, out = dlog_query("--json")
+    assert (code, json.loads(out)["offset"]) == (0, 0)
     assert [found.key for found in scan(spark, home.checkpoint, 10)] == [b"a"]
     files(CHANGES, [(b"a", b"3", 0, 3, at(3))])
     again = run_pipeline(spec("materialize", path, CHANGES), home, directory=tmp_path)

@@ -85,7 +85,12 @@ def dlog(broker: BrokerProcess, *arguments: str) -> str:
     """What a command prints about the broker."""
     environment = {**os.environ, "DLOG_BOOTSTRAP": broker.address, "COLUMNS": "72"}
     done = subprocess.run(
-        [*DLOG, *arguments], capture_output=True, text=True, env=environment, timeout=PATIENCE_SECONDS, check=False
+        [*DLOG, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=PATIENCE_SECONDS,
+        check=False,
     )
     if done.returncode:
         raise BrokerDied(f"`dlog {' '.join(arguments)}` failed: {done.stderr}")

@@ -153,9 +153,7 @@ def kill_under_load(stage: Stage, broker: BrokerProcess, load: Load, count: int)
     load.producer.flush(PATIENCE_SECONDS)
 
 
-def look_at_what_is_left(
-    stage: Stage, broker: BrokerProcess, load: Load, count: int, committed: int
-) -> None:
+def look_at_what_is_left(stage: Stage, broker: BrokerProcess, load: Load, count: int, committed: int) -> None:
     consumer = subscribed(broker, "auditor")
     found = read(consumer, 2 * count)
     consumer.close()

@@ -9,6 +9,7 @@ of users, count per minute, write to a topic; then a second pipeline archives th
 import shutil
 import time
 from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -119,8 +120,9 @@ def run_stream(showing: Play, counting: PipelineProcess) -> None:
     chunks = [clicks[first : first + CHUNK] for first in range(0, len(clicks), CHUNK)]
     worker_at, broker_at = (round(len(chunks) * share) for share in (WORKER_DIES_AT, BROKER_DIES_AT))
     sender = ClickSender(showing.broker.address)
+    restart: Future[None] | None = None
     try:
-        with stage.progress(len(clicks)) as advance:
+        with stage.progress(len(clicks)) as advance, ThreadPoolExecutor(1) as meanwhile:
             for number, chunk in enumerate(chunks):
                 sender.send(chunk)
                 advance(len(chunk))
@@ -133,20 +135,22 @@ def run_stream(showing: Play, counting: PipelineProcess) -> None:
                     victim = kill_one_worker(counting.process_id)
                     showing.tell(f"killed process {victim}, a worker of Spark; its task is done again")
                 if number == broker_at:
-                    kill_and_restart(showing)
-        newest = showing.day.end_ms
-        sender.send([Click(len(clicks) * 2, "user-1", "/", 0, newest + CLOSING_MS)])
-        showing.tell(
-            f"{sender.sent_count:,} clicks of {showing.day.sessions:,} sessions sent, "
-            f"{showing.day.delayed:,} of them late, {showing.day.duplicates:,} twice"
-        )
-        due = len(showing.day.truth)
-        read_results(showing.broker.address, due, PATIENCE_SECONDS)
-        showing.tell("every minute is over, counted and written")
-        sender.send(too_late(showing.day))
-        total = sender.sent_count
-        status = wait_for("the last clicks", lambda: _read_at_least(counting, total))
-        found = read_results(showing.broker.address, due, 0)
+                    restart = meanwhile.submit(kill_and_restart, showing)
+            if restart is not None:
+                restart.result()
+            newest = showing.day.end_ms
+            sender.send([Click(len(clicks) * 2, "user-1", "/", 0, newest + CLOSING_MS)])
+            showing.tell(
+                f"{sender.sent_count:,} clicks of {showing.day.sessions:,} sessions sent, "
+                f"{showing.day.delayed:,} of them late, {showing.day.duplicates:,} twice"
+            )
+            due = len(showing.day.truth)
+            read_results(showing.broker.address, due, PATIENCE_SECONDS)
+            showing.tell("every minute is over, counted and written")
+            sender.send(too_late(showing.day))
+            total = sender.sent_count
+            status = wait_for("the last clicks", lambda: _read_at_least(counting, total))
+            found = read_results(showing.broker.address, due, 0)
     finally:
         sender.close()
     compare(showing, found, "the topic")
@@ -161,7 +165,7 @@ def run_stream(showing: Play, counting: PipelineProcess) -> None:
 
 
 def kill_and_restart(showing: Play) -> None:
-    """SIGKILL while clicks are being read and results written; the pipeline must sit it out."""
+    """SIGKILL while clicks are sent, read and counted; generator and pipeline must sit it out."""
     showing.broker.kill()
     dead = time.monotonic()
     showing.broker.start()
