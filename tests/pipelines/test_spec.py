@@ -117,6 +117,10 @@ WRONG = [
     (changed(run={"partitions": 0}), "[run] partitions: is 0; the least is 1"),
     (changed(spark={"a": [1]}), "[spark] a must be text, a number, true or false, not [1]"),
     (changed(pipeline=["aggregate", "deduplicate"], deduplicate={"by": "x"}), "write them to a topic"),
+    (
+        changed(pipeline=["deduplicate", "materialize"], aggregate=..., deduplicate={"by": "key"}),
+        "pipeline: materialize stands alone; write what comes before it to a topic",
+    ),
     (changed(pipeline=["join"], aggregate=...), "[join] needs the section [join.source]"),
     (
         changed(pipeline=["join"], aggregate=..., join={"on": {"a": "b"}, "source": {"subscrib": "t"}}),

@@ -187,10 +187,12 @@ def _check_together(spec: PipelineSpec, given: Mapping[str, Any]) -> None:
         _check_source("[source]", spec.source)
     elif "source" in given:
         raise SpecError("[source]: replay reads what [replay] path names")
-    for kind in ("replay", "archive", "materialize", "validate"):
+    for kind in ("replay", "archive", "validate"):
         alone_at = 0 if kind == "replay" else len(kinds) - 1
         if kind in kinds and kinds.index(kind) != alone_at:
             raise SpecError(f"pipeline: {kind} can only be the {'first' if alone_at == 0 else 'last'}")
+    if "materialize" in kinds and len(kinds) > 1:
+        raise SpecError("pipeline: materialize stands alone; write what comes before it to a topic")
     for before, kind in pairwise(kinds):
         if before in {"aggregate", "merge"} and kind not in {"archive", "validate"}:
             raise SpecError(

@@ -35,7 +35,7 @@ def read_state(spark: "SparkSession", checkpoint: Path | str) -> "DataFrame":
 
     Deleted keys are not in it.
     """
-    if not list(Path(checkpoint).glob("state/0/*")):
+    if "://" not in str(checkpoint) and not list(Path(checkpoint).glob("state/0/*")):
         raise PipelineError(f"{checkpoint} holds no state yet: has the pipeline finished a batch?")
     state = spark.read.format("statestore").load(str(checkpoint))
     rows = state.selectExpr("key.*", "value.*")
