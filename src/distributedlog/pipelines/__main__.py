@@ -1,9 +1,9 @@
-"""`spark-submit … python -m distributedlog.pipelines`'s program: runs one specification to its end.
+"""A specification under spark-submit, whose session and master it takes.
 
-    spark-submit --master spark://… --py-files … run_pipeline.py page-counts.toml
+    spark-submit --master spark://… run_pipeline.py page-counts.toml
 
-where ``run_pipeline.py`` is ``from distributedlog.pipelines.__main__ import main; main()``. The master is
-spark-submit's; all else is as with `dlog pipeline run`.
+where ``run_pipeline.py`` is ``from distributedlog.pipelines.__main__ import main; main()``. All else is as with
+`dlog pipeline run`, which is the better way where no cluster's own tools have to start the driver.
 """
 
 import argparse
