@@ -2,8 +2,8 @@
 
     spark-submit --master spark://… run_pipeline.py page-counts.toml
 
-where ``run_pipeline.py`` is ``from distributedlog.pipelines.__main__ import main; main()``. All else is as with
-`dlog pipeline run`, which is the better way where no cluster's own tools have to start the driver.
+where ``run_pipeline.py`` is ``from distributedlog.pipelines.__main__ import main; main()``. All else is as
+with `dlog pipeline run`, which is the better way where no cluster's own tools have to start the driver.
 """
 
 import argparse
