@@ -5,7 +5,7 @@ merged are not among what it can say. For those specifications `dlog pipeline ru
 """
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from distributedlog.pipelines.errors import PipelineError
 from distributedlog.pipelines.spec import PipelineSpec
@@ -82,12 +82,10 @@ def define(spec_path: str) -> None:
     target = f"{_identifier(spec.name)}_sink"
     declared.create_sink(target, spec.sink["format"], options)
 
-    def flow() -> Any:
-        spark = SparkSession.active()
-        built = build(spark, spec, Path(spec_path).parent)
-        return encode(built.frame, built.key, routing=built.routing) if is_own else built.frame
-
-    declared.append_flow(target=target, name=f"{_identifier(spec.name)}_flow")(flow)
+    # Within a flow's function Spark refuses to look at columns, which building needs to do.
+    built = build(SparkSession.active(), spec, Path(spec_path).parent)
+    frame = encode(built.frame, built.key, routing=built.routing) if is_own else built.frame
+    declared.append_flow(target=target, name=f"{_identifier(spec.name)}_flow")(lambda: frame)
 
 
 def _path(spec: PipelineSpec) -> dict[str, str]:
