@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distributedlog.client import TopicPartition
-from distributedlog.client.range_reader import OffsetRange
+from distributedlog.client.offset_range import OffsetRange
 from distributedlog.spark.splits import limited, split_ranges
 
 SIZES = st.lists(st.integers(0, 10_000), min_size=1, max_size=5)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from distributedlog.client import TopicPartition
-from distributedlog.client.range_reader import OffsetRange
+from distributedlog.client.offset_range import OffsetRange
 
 
 def split_ranges(
