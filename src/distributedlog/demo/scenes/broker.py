@@ -13,7 +13,7 @@ from distributedlog.demo.orders import VALUE_BYTES, order
 from distributedlog.demo.stage import Stage
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message, Producer
+    from confluent_kafka import Consumer, Message
 
 TITLE = "A broker for Kafka clients: use it, kill it with SIGKILL under load, restart it"
 RECORDS_MAX: Final = 100_000
