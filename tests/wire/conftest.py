@@ -38,7 +38,7 @@ class KioOracle:
         return self.ask("error codes")
 
     def encode_and_decode(self, name, version, kind, tree, data):
-        """The bytes that kio makes of a tree; the tree that it reads from bytes, and how many of them it took.
+        """The bytes that kio makes of a tree; the tree that it reads from bytes, and how many it took.
 
         One question, for the way to the other process and back costs as much as the answer.
         """
