@@ -96,6 +96,7 @@ class ConsumerCore:
         self._membership: AnyMembership | None = None
         self._commit_at = self.loop.time() + settings.auto_commit_interval_ms / 1000
         self._is_committing = False
+        self._commits: set[asyncio.Task[None]] = set()
         self._background: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
 
@@ -220,6 +221,8 @@ class ConsumerCore:
         """What comes before leaving a group, or letting go of what was assigned."""
         if self._membership is None and not self.buffer.states:
             return
+        if self._commits:
+            yield self._finish_commits(timeout_seconds)
         if is_committing and self.settings.is_auto_commit and (positions := self.uncommitted()):
             yield self._commit_within(timeout_seconds, positions)
         self.pending.clear()
@@ -227,6 +230,10 @@ class ConsumerCore:
         partitions = list(self.buffer.states)
         if call_back is not None and self._membership is not None and partitions:
             yield partial(call_back, partitions)
+
+    async def _finish_commits(self, timeout_seconds: float) -> None:
+        if self._commits:
+            await asyncio.wait(list(self._commits), timeout=timeout_seconds)
 
     async def _commit_within(
         self, timeout_seconds: float, positions: Mapping[TopicPartition, CommittedOffset]
@@ -352,12 +359,12 @@ class ConsumerCore:
         if not self._is_committing:
             self._is_committing = True
             task = self.loop.create_task(self.committer.try_to_commit(positions))
-            self._background.add(task)
+            self._commits.add(task)
             task.add_done_callback(self._auto_committed)
 
     def _auto_committed(self, task: asyncio.Task[None]) -> None:
         self._is_committing = False
-        self._background.discard(task)
+        self._commits.discard(task)
 
     def commit_in_background(
         self, offsets: Mapping[TopicPartition, CommittedOffset], on_done: Callable[..., object] | None
@@ -376,8 +383,8 @@ class ConsumerCore:
             on_done(offsets, error)
 
         task = self.loop.create_task(work())
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        self._commits.add(task)
+        task.add_done_callback(self._commits.discard)
 
     # Ending
 
@@ -395,7 +402,7 @@ class ConsumerCore:
 
     async def _end(self) -> None:
         membership = self._membership
-        background = list(self._background)
+        background = [*self._commits, *self._background]
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)

@@ -108,6 +108,7 @@ class FetchBuffer:
             state.position is None
             or state.is_paused
             or state.needs_validation
+            or state.is_misplaced
             or state.error is not None
             or state.in_flight_serial == state.serial
             or not state.is_ready

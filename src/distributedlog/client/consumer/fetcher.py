@@ -259,6 +259,7 @@ class Fetcher:
             self._find_position()
         elif code in _ELSEWHERE:
             state.preferred_replica = None
+            state.is_misplaced = True
             self.refresh_soon()
         else:
             self._buffer.fail(state, BrokerError(code, f"read {state.partition} at offset {offset}"))
@@ -273,6 +274,8 @@ class Fetcher:
             error = failure
         finally:
             self._refreshing = None
+        for state in self._buffer.states.values():
+            state.is_misplaced = False
         if error is not None and not error.is_retriable and not isinstance(error, ClusterUnreachable):
             for state in self._buffer.states.values():
                 self._buffer.fail(state, error)

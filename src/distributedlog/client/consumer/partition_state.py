@@ -40,6 +40,8 @@ class PartitionState:
     is_paused: bool = False
     is_full: bool = False
     needs_validation: bool = False
+    is_misplaced: bool = False
+    """Whoever was asked does not lead it: it rests until the cluster has been asked who does."""
     in_flight_serial: int | None = None
     error: ClientError | None = None
     """Raised by the next poll; until then the partition rests."""
