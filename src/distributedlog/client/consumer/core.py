@@ -96,6 +96,7 @@ class ConsumerCore:
         self._membership: AnyMembership | None = None
         self._commit_at = self.loop.time() + settings.auto_commit_interval_ms / 1000
         self._is_committing = False
+        self._to_commit: Mapping[TopicPartition, CommittedOffset] = {}
         self._commits: set[asyncio.Task[None]] = set()
         self._background: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
@@ -355,16 +356,21 @@ class ConsumerCore:
             raise
 
     def _auto_commit(self, positions: Mapping[TopicPartition, CommittedOffset]) -> None:
-        """One at a time: while the coordinator is away they must not pile up."""
+        """One at a time: while the coordinator is away they must not pile up. The newest is not forgotten."""
+        self._to_commit = positions
         if not self._is_committing:
             self._is_committing = True
-            task = self.loop.create_task(self.committer.try_to_commit(positions))
+            task = self.loop.create_task(self._commit_newest())
             self._commits.add(task)
-            task.add_done_callback(self._auto_committed)
+            task.add_done_callback(self._commits.discard)
 
-    def _auto_committed(self, task: asyncio.Task[None]) -> None:
-        self._is_committing = False
-        self._commits.discard(task)
+    async def _commit_newest(self) -> None:
+        try:
+            while positions := self._to_commit:
+                self._to_commit = {}
+                await self.committer.try_to_commit(positions)
+        finally:
+            self._is_committing = False
 
     def commit_in_background(
         self, offsets: Mapping[TopicPartition, CommittedOffset], on_done: Callable[..., object] | None
