@@ -222,8 +222,7 @@ class ConsumerCore:
         """What comes before leaving a group, or letting go of what was assigned."""
         if self._membership is None and not self.buffer.states:
             return
-        if self._commits:
-            yield self._finish_commits(timeout_seconds)
+        yield self._finish_commits(timeout_seconds)
         if is_committing and self.settings.is_auto_commit and (positions := self.uncommitted()):
             yield self._commit_within(timeout_seconds, positions)
         self.pending.clear()
@@ -233,6 +232,7 @@ class ConsumerCore:
             yield partial(call_back, partitions)
 
     async def _finish_commits(self, timeout_seconds: float) -> None:
+        await asyncio.sleep(0)  # what was asked for in this turn of the loop is a task only in the next
         if self._commits:
             await asyncio.wait(list(self._commits), timeout=timeout_seconds)
 
