@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -20,7 +21,7 @@ from distributedlog.client.offsets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     import pyarrow
 
@@ -169,14 +170,15 @@ class AsyncConsumer:
         finally:
             core.poll_clock.end()
 
-    async def _run_steps(self, steps: Iterable[Any]) -> None:
-        for step in steps:
-            if isinstance(step, partial):
-                result = step()
-                if inspect.isawaitable(result):
-                    await result
-            else:
-                await step
+    async def _run_steps(self, steps: Generator[Any, None, None]) -> None:
+        with closing(steps):  # what follows a call-back is done also when it raises
+            for step in steps:
+                if isinstance(step, partial):
+                    result = step()
+                    if inspect.isawaitable(result):
+                        await result
+                else:
+                    await step
 
     # Positions
 
