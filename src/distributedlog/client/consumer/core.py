@@ -85,8 +85,10 @@ class ConsumerCore:
         self.buffer = FetchBuffer(
             settings.prefetch_bytes, settings.buffer_memory, self._ring, self._make_room
         )
-        self.keeper = PositionKeeper(self.client, self.buffer, settings, self._positions_found)
         self.fetcher = Fetcher(self.client, self.buffer, settings, self.metrics, self._find_positions)
+        self.keeper = PositionKeeper(
+            self.client, self.buffer, settings, self._positions_found, self.fetcher.look_for_unknown
+        )
         self.committer = Committer(self.client, self.buffer, settings, self.metrics, self.group_metadata)
         self.pending: list[ConsumerRecord] = []
         """What iteration has taken from the buffer and not yet handed out, the next record last."""
@@ -250,8 +252,8 @@ class ConsumerCore:
     def positions(self) -> dict[TopicPartition, int]:
         """The next record to hand out of each partition, where that is known."""
         found = {
-            partition: state.position
-            for partition, state in self.buffer.states.items()
+            state.partition: state.position
+            for state in self.buffer.all_states()
             if state.position is not None
         }
         for record in self.pending:
