@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from distributedlog.client.background import watch_forks
 from distributedlog.client.committed import CommittedOffset, committed_offsets_of
-from distributedlog.client.consumer.core import ConsumerCore, Listener, as_partition, as_subscription
+from distributedlog.client.consumer.arguments import Listener, as_partition, as_subscription, check_offset
+from distributedlog.client.consumer.core import ConsumerCore
 from distributedlog.client.errors import ForkedClient, InvalidOption
 from distributedlog.client.offsets import (
     EARLIEST,
@@ -331,12 +332,6 @@ def _taken(pending: list[ConsumerRecord], limit: int) -> list[ConsumerRecord]:
     del pending[-limit:]
     records.reverse()
     return records
-
-
-def check_offset(given: int) -> int:
-    if not isinstance(given, int) or given < 0:
-        raise InvalidOption(f"{given!r} is no place to seek to: it must be a number, 0 or more")
-    return given
 
 
 def lag_of(core: ConsumerCore) -> dict[TopicPartition, int]:

@@ -9,8 +9,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from distributedlog.client.background import LoopThread
+from distributedlog.client.consumer.arguments import Listener, as_subscription
 from distributedlog.client.consumer.async_consumer import CLOSE_SECONDS, AsyncConsumer, _taken
-from distributedlog.client.consumer.core import Listener, as_subscription
 from distributedlog.client.errors import InvalidOption
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from distributedlog.client.cluster_client import ClusterClient
 from distributedlog.client.committed import CommittedOffset
+from distributedlog.client.consumer.arguments import Listener, as_committed, as_partition
 from distributedlog.client.consumer.background_task import PollClock
 from distributedlog.client.consumer.committer import Committer
 from distributedlog.client.consumer.fetch_buffer import FetchBuffer
@@ -26,7 +26,7 @@ from distributedlog.client.consumer.metrics import ConsumerMetrics
 from distributedlog.client.consumer.news import NewsKind, Newsroom
 from distributedlog.client.consumer.position_keeper import PositionKeeper
 from distributedlog.client.consumer.settings import ConsumerSettings
-from distributedlog.client.consumer.topic_watch import Subscription, TopicWatch
+from distributedlog.client.consumer.topic_watch import TopicWatch
 from distributedlog.client.errors import ClientClosed, ClientError, InvalidOption
 from distributedlog.client.group_metadata import GroupMetadata
 from distributedlog.client.metadata import TopicPartition
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from distributedlog.client.consumer.news import News
     from distributedlog.client.consumer.partition_state import PartitionState
     from distributedlog.client.consumer.record import ConsumerRecord
+    from distributedlog.client.consumer.topic_watch import Subscription
 
     Step = Coroutine[Any, Any, Any] | partial[Any]
 
@@ -53,17 +54,6 @@ class AnyMembership(Protocol):
     async def close(self, *, is_leaving: bool = True) -> None: ...
     def group_metadata(self) -> GroupMetadata: ...
     def topics_changed(self) -> None: ...
-
-
-class Listener:
-    """A user's call-backs, each with a list of partitions; `on_revoked` stands in for `on_lost`."""
-
-    def __init__(self, on_assigned: Any = None, on_revoked: Any = None, on_lost: Any = None) -> None:
-        self.by_kind = {
-            NewsKind.ASSIGNED: checked_callable("on_assigned", on_assigned),
-            NewsKind.REVOKED: checked_callable("on_revoked", on_revoked),
-            NewsKind.LOST: checked_callable("on_lost", on_lost if on_lost is not None else on_revoked),
-        }
 
 
 class ConsumerCore:
@@ -452,51 +442,3 @@ class ConsumerCore:
         task = self.loop.create_task(self.newsroom.hand_over_error(error))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-
-def as_partition(given: Any) -> TopicPartition:
-    """From a `TopicPartition`, or a pair of topic and index."""
-    if isinstance(given, TopicPartition):
-        return given
-    if (
-        isinstance(given, tuple)
-        and len(given) == 2
-        and isinstance(given[0], str)
-        and isinstance(given[1], int)
-    ):
-        return TopicPartition(*given)
-    raise InvalidOption(f"{given!r} is no partition: give TopicPartition(topic, index)")
-
-
-def as_committed(given: Any) -> CommittedOffset:
-    if isinstance(given, CommittedOffset):
-        return given
-    if isinstance(given, int):
-        return CommittedOffset(given)
-    if isinstance(given, tuple) and given and isinstance(given[0], int):
-        return CommittedOffset(*given)
-    raise InvalidOption(f"{given!r} is nothing to commit: give an offset, or (offset, metadata)")
-
-
-def as_subscription(topics: Any, pattern: Any, is_regex_of_broker: bool) -> tuple[Subscription, str | None]:
-    """(what to match here, the expression to leave to the broker).
-
-    With KIP-848 a pattern given as text is the broker's to read, in its own dialect (RE2); a compiled one is
-    matched here, as all are otherwise.
-    """
-    if (pattern is None) == (not topics):
-        raise InvalidOption("subscribe to topics by their names, or to a pattern")
-    if pattern is not None:
-        if isinstance(pattern, str):
-            if is_regex_of_broker:
-                return Subscription(), pattern
-            try:
-                pattern = re.compile(pattern)
-            except re.error as error:
-                raise InvalidOption(f"the pattern {pattern!r} cannot be read: {error}") from None
-        return Subscription(pattern=pattern), None
-    names = (topics,) if isinstance(topics, str) else tuple(topics)
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise InvalidOption(f"{name!r} is no topic's name")
-    return Subscription(names), None
