@@ -37,8 +37,7 @@ CLOSE_SECONDS: Final = 10.0
 
 
 class AsyncConsumer:
-    """Reads records; an async context manager, to be made in a running event loop, and for one task at a
-    time.
+    """Reads records; an async context manager, to be made in a running event loop, for one task at a time.
 
         async with AsyncConsumer("localhost:9092", group_id="billing") as consumer:
             await consumer.subscribe("orders")
