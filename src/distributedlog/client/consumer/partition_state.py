@@ -18,8 +18,7 @@ UNKNOWN = -1
 
 @dataclass(slots=True, eq=False)
 class PartitionState:
-    """``position`` is the next offset to hand out, ``fetch_offset`` the next to ask for; never the same
-    thing.
+    """``position`` is the next offset to hand out, ``fetch_offset`` the next one to ask for.
 
     ``serial`` goes up whenever the position jumps: what was fetched for another serial is void.
     """
