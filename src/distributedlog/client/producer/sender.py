@@ -152,7 +152,7 @@ class Sender:
                     continue
                 sizes[destination] = size
                 requests.setdefault(destination, []).append(lane.depart(identity))
-                is_more |= bool(lane.waiting)
+                is_more |= bool(lane.waiting) or lane.open is not None
                 del accumulator.active[lane]  # to the end: the next request is for others first
                 accumulator.active[lane] = None
             oldest = next(iter(accumulator.unfinished), None)
