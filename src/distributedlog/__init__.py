@@ -1,9 +1,10 @@
 """A Kafka-compatible streaming platform in Python.
 
 ``from distributedlog import Log`` is the embedded log: the engine without a broker. Its errors are in
-``distributedlog.errors``. `Producer` and `Admin`, and `AsyncProducer` and `AsyncAdmin` for asyncio, are
-clients of any Kafka-compatible cluster; their errors are in ``distributedlog.client.errors``. Names are
-imported when they are first used, so that ``import distributedlog`` costs next to nothing.
+``distributedlog.errors``. `Producer`, `Consumer` and `Admin`, and `AsyncProducer`, `AsyncConsumer` and
+`AsyncAdmin` for asyncio, are clients of any Kafka-compatible cluster; their errors are in
+``distributedlog.client.errors``. Names are imported when they are first used, so that ``import
+distributedlog`` costs next to nothing.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from distributedlog.client.admin.admin import Admin
     from distributedlog.client.admin.async_admin import AsyncAdmin
+    from distributedlog.client.consumer.async_consumer import AsyncConsumer
+    from distributedlog.client.consumer.consumer import Consumer
+    from distributedlog.client.consumer.exactly_once import exactly_once
+    from distributedlog.client.consumer.record import ConsumerRecord
     from distributedlog.client.metadata import TopicPartition
     from distributedlog.client.producer.async_producer import AsyncProducer
     from distributedlog.client.producer.producer import Producer
@@ -21,7 +26,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Admin",
     "AsyncAdmin",
+    "AsyncConsumer",
     "AsyncProducer",
+    "Consumer",
+    "ConsumerRecord",
     "Entry",
     "FixedRecordLog",
     "Log",
@@ -31,14 +39,25 @@ __all__ = [
     "Record",
     "TopicPartition",
     "__version__",
+    "exactly_once",
 ]
 
-_MODULE_OF: Final = {
-    "Admin": "distributedlog.client.admin.admin",
-    "AsyncAdmin": "distributedlog.client.admin.async_admin",
-    "AsyncProducer": "distributedlog.client.producer.async_producer",
-    "Producer": "distributedlog.client.producer.producer",
-    "TopicPartition": "distributedlog.client.metadata",
+_HOMES: Final = {
+    "Admin": "client.admin.admin",
+    "AsyncAdmin": "client.admin.async_admin",
+    "AsyncConsumer": "client.consumer.async_consumer",
+    "AsyncProducer": "client.producer.async_producer",
+    "Consumer": "client.consumer.consumer",
+    "ConsumerRecord": "client.consumer.record",
+    "Entry": "log",
+    "FixedRecordLog": "log",
+    "Log": "log",
+    "LogError": "log",
+    "LogReader": "log",
+    "Producer": "client.producer.producer",
+    "Record": "log",
+    "TopicPartition": "client.metadata",
+    "exactly_once": "client.consumer.exactly_once",
 }
 
 
@@ -47,8 +66,9 @@ def __getattr__(name: str) -> object:
         from distributedlog.version import VERSION  # noqa: PLC0415 (lazy on purpose)
 
         return VERSION
-    if name in __all__:
-        import importlib  # noqa: PLC0415 (lazy on purpose)
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib  # noqa: PLC0415 (lazy on purpose)
 
-        return getattr(importlib.import_module(_MODULE_OF.get(name, "distributedlog.log")), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

@@ -17,6 +17,8 @@ from distributedlog.wire.k08_offset_commit import (
 from distributedlog.wire.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestGroupTopic,
+    OffsetFetchRequestTopic,
     OffsetFetchResponse,
 )
 
@@ -67,6 +69,51 @@ async def committed_offsets(client: ClusterClient, group_id: str) -> dict[TopicP
                 check(result.error_code, what)
                 if name is not None and result.committed_offset >= 0:
                     found[TopicPartition(name, result.partition_index)] = CommittedOffset(
+                        result.committed_offset, result.metadata or "", result.committed_leader_epoch
+                    )
+        return found
+
+    return await client.retrying(attempt)
+
+
+async def committed_offsets_of(
+    client: ClusterClient, group_id: str, partitions: Iterable[TopicPartition], *, is_stable: bool = False
+) -> dict[TopicPartition, CommittedOffset]:
+    """What the group has committed of these partitions; those without are left out.
+
+    `is_stable` waits for open transactions that may still change it (KIP-447).
+    """
+    wanted = list(partitions)
+    what = f"read the offsets of group {group_id}"
+
+    async def attempt() -> dict[TopicPartition, CommittedOffset]:
+        await _know_ids(client, wanted)
+        node = await client.coordinator_of(group_id)
+        connection = await client.connection_to(node.node_id)
+        indexes: dict[str, list[int]] = {}
+        for name, index in wanted:
+            indexes.setdefault(name, []).append(index)
+        if connection.versions.version_for(APIS[_OFFSET_FETCH]) >= _MANY_GROUPS_FROM:
+            known = client.metadata.topics
+            topics = [
+                OffsetFetchRequestGroupTopic(name, known[name].topic_id, each)
+                for name, each in indexes.items()
+            ]
+            request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id, topics=topics)])
+        else:
+            old = [OffsetFetchRequestTopic(name, each) for name, each in indexes.items()]
+            request = OffsetFetchRequest(group_id, old)
+        request.require_stable = is_stable
+        response: OffsetFetchResponse = await connection.request(request)
+        group = response.groups[0] if response.groups else response
+        check(group.error_code, what)
+        found: dict[TopicPartition, CommittedOffset] = {}
+        for topic in group.topics:
+            found_name = await _name(client, topic.name, getattr(topic, "topic_id", ZERO_UUID))
+            for result in topic.partitions:
+                check(result.error_code, what)
+                if found_name is not None and result.committed_offset >= 0:
+                    found[TopicPartition(found_name, result.partition_index)] = CommittedOffset(
                         result.committed_offset, result.metadata or "", result.committed_leader_epoch
                     )
         return found

@@ -4,17 +4,31 @@ A broker names with each fetch the transactions that were aborted in what it sen
 offset. Between that offset and the producer's abort marker nothing of this producer counts.
 """
 
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
 
-from distributedlog.records import ControlType, Record, decode_batch, iterate_batches, parse_control_record
+from typing import TYPE_CHECKING
+
+from distributedlog.records import (
+    BatchHeader,
+    ControlType,
+    Record,
+    decode_batch,
+    iterate_batches,
+    parse_control_record,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from distributedlog.records.header import Buffer
 
 
-def readable_batches(
-    data: bytes, aborted_transactions: Iterable[tuple[int, int]]
-) -> Iterator[tuple[list[Record], int]]:
-    """Each whole batch as (its records, the offset behind it); aborted and control batches have none.
+def wanted_batches(
+    data: Buffer, aborted_transactions: Iterable[tuple[int, int]]
+) -> Iterator[tuple[int, BatchHeader, bool]]:
+    """Each whole batch as (position, header, whether its records are for readers).
 
-    Pass no aborted transactions to read uncommitted data.
+    Control batches never are. Pass no aborted transactions to read uncommitted data.
     """
     waiting = sorted(aborted_transactions, key=lambda transaction: transaction[1])
     waiting.reverse()
@@ -25,14 +39,21 @@ def readable_batches(
         if header.is_control:
             if header.producer_id in aborted_producers and _is_abort(data, position):
                 aborted_producers.discard(header.producer_id)
-            yield [], header.next_offset
-        elif header.is_transactional and header.producer_id in aborted_producers:
-            yield [], header.next_offset
+            yield position, header, False
         else:
-            yield decode_batch(data, position), header.next_offset
+            is_aborted = header.is_transactional and header.producer_id in aborted_producers
+            yield position, header, not is_aborted
 
 
-def _is_abort(data: bytes, position: int) -> bool:
+def readable_batches(
+    data: bytes, aborted_transactions: Iterable[tuple[int, int]]
+) -> Iterator[tuple[list[Record], int]]:
+    """Each whole batch as (its records, the offset behind it); aborted and control batches have none."""
+    for position, header, is_wanted in wanted_batches(data, aborted_transactions):
+        yield decode_batch(data, position) if is_wanted else [], header.next_offset
+
+
+def _is_abort(data: Buffer, position: int) -> bool:
     return any(
         parse_control_record(record).control_type is ControlType.ABORT
         for record in decode_batch(data, position)

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from distributedlog.client.cluster_client import ClusterClient
 from distributedlog.client.committed import Membership
+from distributedlog.client.consumer.subscriber import Subscriber
 from distributedlog.client.errors import BrokerError, ClientError, UnexpectedResponse, check
 from distributedlog.client.metadata import TopicPartition
-from distributedlog.client.range_assignor import RANGE_NAME, Subscriber, assign_ranges
+from distributedlog.client.range_assignor import RANGE_NAME, assign_ranges
 from distributedlog.wire import APIS, ErrorCode, ProtocolError
 from distributedlog.wire.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from distributedlog.wire.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
