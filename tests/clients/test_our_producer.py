@@ -111,4 +111,14 @@ def by_aiokafka(keys):
 def by_kafka_python(keys):
     from kafka.partitioner.default import DefaultPartitioner
 
-    return {key: DefaultPartitioner()(key, list(range(7)), list(range(7))) for key in keys}
+    class Cluster:
+        def topics(self):
+            return {"t"}
+
+        def partitions_for_topic(self, _):
+            return set(range(7))
+
+        available_partitions_for_topic = partitions_for_topic
+
+    choose = DefaultPartitioner().partition
+    return {key: choose("t", key, key, b"", b"", Cluster()) for key in keys}
