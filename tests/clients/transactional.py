@@ -162,7 +162,9 @@ class Python:
             PythonTopicPartition(*place): OffsetAndMetadata(offset, "", -1)
             for place, offset in offsets.items()
         }
-        self._do(self._producer.send_offsets_to_transaction, places, ConsumerGroupMetadata(group, -1, "", None))
+        self._do(
+            self._producer.send_offsets_to_transaction, places, ConsumerGroupMetadata(group, -1, "", None)
+        )
 
     def commit(self):
         self._do(self._producer.commit_transaction)

@@ -44,7 +44,6 @@ READ_MAX = 20
 SESSION_TIMEOUT_MS = 1_000
 
 
-
 class Worker:
     """One producer after the other, under one transactional id."""
 
