@@ -29,7 +29,8 @@ def bootstrap(broker):
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory):
+def spark(broker, tmp_path_factory):
+    """Ends before the broker does, of which its producers would miss the end loudly."""
     before = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
