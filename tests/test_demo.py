@@ -43,6 +43,8 @@ def few(monkeypatch, tmp_path):
     monkeypatch.setattr(durability, "THREADS", 4)
     monkeypatch.setattr(durability, "APPENDS_OF_THREAD", 10)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    # Without Java the click stream is left out; tests/test_demo_click_stream.py plays it.
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", None)

@@ -89,10 +89,11 @@ def test_everything_once_and_in_order(servers, topic, compression):
     sent = numbered(3000)
     with Producer(servers, compression=compression, batch_size=5000) as producer:
         for number, value in enumerate(sent):
-            producer.send(topic, value, partition=number % 3)
-    with consumer(
-        servers, max_poll_records=170, max_partition_fetch_bytes=20_000, prefetch_bytes=30_000
-    ) as reader:
+            future = producer.send(topic, value, partition=number % 3)
+            if number < 3:
+                future.result(PATIENCE)
+    options = {"max_poll_records": 170, "max_partition_fetch_bytes": 20_000, "prefetch_bytes": 30_000}
+    with consumer(servers, **options) as reader:
         reader.subscribe(topic)
         records = []
         while len(records) < len(sent):

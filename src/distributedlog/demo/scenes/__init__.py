@@ -6,6 +6,7 @@ from distributedlog.demo.scenes import (
     append,
     arrow,
     broker,
+    click_stream,
     compaction,
     durability,
     kill,
@@ -25,4 +26,5 @@ SCENES: Final[tuple[Scene, ...]] = (
     compaction,
     verify,
     broker,
+    click_stream,
 )
