@@ -109,6 +109,14 @@ def by_aiokafka(keys):
 
 
 def by_kafka_python(keys):
+    from types import SimpleNamespace
+
     from kafka.partitioner.default import DefaultPartitioner
 
-    return {key: DefaultPartitioner()(key, list(range(7)), list(range(7))) for key in keys}
+    partitions = set(range(7))
+    cluster = SimpleNamespace(
+        topics=lambda: {"t"},
+        partitions_for_topic=lambda _: partitions,
+        available_partitions_for_topic=lambda _: partitions,
+    )
+    return {key: DefaultPartitioner().partition("t", key, key, None, None, cluster) for key in keys}
