@@ -12,7 +12,7 @@ from bench.kafka_node import consumer_performance, is_available, producer_perfor
 from bench.side_by_side import Node, against, best_of, create_topics, nodes
 
 RECORDS_BY_SIZE = {100: 1_000_000, 1000: 250_000}
-ROUNDS = 2
+ROUNDS = 3
 
 
 def collect(quick: bool) -> list[Figure]:
