@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -21,13 +22,13 @@ from pyspark.sql.streaming.datasource import (
 
 from distributedlog.client import TopicPartition
 from distributedlog.client.errors import ClientError
-from distributedlog.client.range_reader import OffsetRange
+from distributedlog.client.offset_range import OffsetRange
 from distributedlog.spark.cluster import Cluster, TopicInfo, cluster_of
 from distributedlog.spark.columns import check_schema
 from distributedlog.spark.planning import resolve, subscribed_partitions
 from distributedlog.spark.read_options import ReadOptions
 from distributedlog.spark.reading import lose, read_split
-from distributedlog.spark.splits import limited, split_ranges
+from distributedlog.spark.splits import gather_small, limited, split_ranges
 from distributedlog.spark.stream_offsets import StreamOffset, TopicOffsets, parse_offset, same_topic
 from distributedlog.wire import ZERO_UUID
 
@@ -53,6 +54,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest: StreamOffset | None = None
         self._last_batch: float | None = None
         self._commit_failed = False
+        self._has_looked = False
 
     # Which offsets: called on the driver.
 
@@ -114,7 +116,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Only from what the two offsets say, but for records that have expired since."""
         before, after = parse_offset(start), parse_offset(end)
         ranges = []
-        for name, topic in after.topics.items():
+        for name, topic in self._still_there(after).items():
             for index, last in topic.offsets.items():
                 partition = TopicPartition(name, index)
                 first = before.start_of(partition, topic.topic_id)
@@ -126,10 +128,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges = self._without_expired(ranges)
         options = self._options
         splits = split_ranges(ranges, options.min_partitions, options.max_records_per_partition)
-        return [InputPartition(split) for split in splits]
+        tasks = [(split,) for split in splits] if options.min_partitions else gather_small(splits)
+        return [InputPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> "Iterator[pyarrow.RecordBatch]":
-        return read_split(self._options, self._schema, partition.value)
+        splits: tuple[OffsetRange, ...] = partition.value
+        return chain.from_iterable(read_split(self._options, self._schema, split) for split in splits)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Let the group's offsets follow, so that tools for lag see the job. Nothing reads them here."""
@@ -157,13 +161,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _topics_now(self, cluster: Cluster, before: StreamOffset) -> dict[str, TopicInfo]:
         """Topics that are gone, or made anew, are data loss: what was left in them will not come."""
         topics = cluster.topics(self._options.subscription, missing_ok=True)
+        self._has_looked = True
         for name, known in before.topics.items():
-            now = topics.get(name)
-            if now is None:
-                lose(self._options, f"topic {name!r} is gone")
-            elif not same_topic(known.topic_id, now.topic_id):
-                lose(self._options, f"topic {name!r} was deleted and made anew")
+            self._is_there(name, known.topic_id, topics)
         return topics
+
+    def _is_there(self, name: str, topic_id: str, topics: Mapping[str, TopicInfo]) -> bool:
+        now = topics.get(name)
+        if now is None:
+            lose(self._options, f"topic {name!r} is gone")
+            return False
+        if not same_topic(topic_id, now.topic_id):
+            lose(self._options, f"topic {name!r} was deleted and made anew")
+            return False
+        return True
 
     def _starts(
         self, cluster: Cluster, before: StreamOffset, topics: Mapping[str, TopicInfo], latest: Offsets
@@ -191,6 +202,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         waited_ms = (time.monotonic() - self._last_batch) * 1000
         waiting = sum(ends[partition] - starts[partition] for partition in ends)
         return waiting < minimum and waited_ms < self._options.max_trigger_delay_ms
+
+    def _still_there(self, after: StreamOffset) -> Mapping[str, TopicOffsets]:
+        """A batch that was planned before a restart may be of topics that have gone since."""
+        if self._has_looked:
+            return after.topics
+        topics = self._cluster().topics(self._options.subscription, missing_ok=True)
+        self._has_looked = True
+        return {
+            name: topic
+            for name, topic in after.topics.items()
+            if self._is_there(name, topic.topic_id, topics)
+        }
 
     def _without_expired(self, ranges: list[OffsetRange]) -> list[OffsetRange]:
         first = self._cluster().earliest(entry.partition for entry in ranges)

@@ -6,6 +6,7 @@ from distributedlog.demo.scenes import (
     append,
     arrow,
     broker,
+    click_stream,
     compaction,
     durability,
     kill,
@@ -15,4 +16,15 @@ from distributedlog.demo.scenes import (
 )
 from distributedlog.demo.stage import Scene
 
-SCENES: Final[tuple[Scene, ...]] = (append, read, arrow, look_up, durability, kill, compaction, verify, broker)
+SCENES: Final[tuple[Scene, ...]] = (
+    append,
+    read,
+    arrow,
+    look_up,
+    durability,
+    kill,
+    compaction,
+    verify,
+    broker,
+    click_stream,
+)
