@@ -13,7 +13,7 @@ from distributedlog.client.offset_range import OffsetRange, RangeSettings
 from distributedlog.spark.cluster import cluster_of
 from distributedlog.spark.errors import DataLoss
 from distributedlog.spark.read_options import ReadOptions
-from distributedlog.spark.worker_process import settle
+from distributedlog.spark.worker_memory import settle
 from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
