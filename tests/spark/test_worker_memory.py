@@ -1,34 +1,30 @@
+"""What Spark's workers need not search again and again; other processes are left as they are."""
+
 import gc
-import sys
 
-import pytest
+import pyarrow as pa
 
-from distributedlog.spark import worker_memory
-
-
-@pytest.fixture
-def program(monkeypatch):
-    """Say which program this process is; what is frozen thaws afterwards."""
-    monkeypatch.setattr(worker_memory, "_is_settled", False)
-    yield lambda path: monkeypatch.setattr(sys, "argv", [path])
-    gc.unfreeze()
+from distributedlog.spark.worker_memory import is_worker, settle
 
 
-def test_a_worker_freezes_what_it_has_loaded_once(program):
-    program("/lib/pyspark/daemon.py")
+def test_only_a_worker_is_settled():
     before = gc.get_freeze_count()
-    worker_memory.settle()
-    frozen = gc.get_freeze_count()
-    assert frozen > before + 1_000
-    later = [[] for _ in range(10)]
-    worker_memory.settle()  # what is made from now on must be found when it is garbage
-    assert gc.get_freeze_count() == frozen
-    assert later
-
-
-@pytest.mark.parametrize("path", ["/usr/bin/pytest", "/home/me/daemon.py", ""])
-def test_other_processes_are_left_alone(program, path):
-    program(path)
-    before = gc.get_freeze_count()
-    worker_memory.settle()
+    settle()
+    assert not is_worker()
     assert gc.get_freeze_count() == before
+
+
+def test_a_worker_of_spark_is_settled_once(spark):
+    def settled(batches):
+        from distributedlog.spark.worker_memory import is_worker, settle
+
+        list(batches)
+        settle()
+        frozen = gc.get_freeze_count()
+        settle()
+        yield pa.record_batch({"n": [int(is_worker()), frozen, gc.get_freeze_count()]})
+
+    rows = spark.range(1, numPartitions=1).mapInArrow(settled, "n long").collect()
+    is_one, frozen, again = (row.n for row in rows)
+    assert is_one == 1
+    assert frozen == again > 1000

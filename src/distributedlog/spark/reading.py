@@ -43,6 +43,7 @@ def read_split(
         patience_ms=options.patience_ms,
         times=times,
     )
+    settle()
     return row_batches(_records(options, split, settings), split.partition, arrow_schema)
 
 

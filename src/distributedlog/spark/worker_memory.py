@@ -1,8 +1,8 @@
 """[io] Sparing Spark's reused Python workers a search of all memory after each piece of work.
 
-A worker calls ``gc.collect()`` whenever it has finished something, and that looks at every object there is. The
-modules that are loaded here (numba above all) are a few hundred thousand of them: 65 ms of a core, four times
-in a micro-batch. They live as long as the process, so they are told to the collector once and then left alone.
+A worker calls ``gc.collect()`` whenever it has finished something, and that looks at every object there is.
+The modules that are loaded here (numba above all) are a few hundred thousand of them: 65 ms of a core, four
+times in a micro-batch. They live as long as the process, so the collector is told once to leave them alone.
 """
 
 import gc
