@@ -29,9 +29,7 @@ def figures(on: list[Node], quick: bool) -> Iterator[Figure]:
             yield from _of(on, partitions, size, 2_000 if quick else records, 1 if quick else ROUNDS)
 
 
-def _of(
-    on: list[Node], partitions: int, size: int, records: int, rounds: int
-) -> Iterator[Figure]:
+def _of(on: list[Node], partitions: int, size: int, records: int, rounds: int) -> Iterator[Figure]:
     topic = f"java-{size}-{partitions}"
     for node in on:
         create_topics(node, {topic: partitions})

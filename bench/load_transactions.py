@@ -40,9 +40,7 @@ def transactions(
     return {"per_second": count / (time.perf_counter() - begun)}
 
 
-def plain(
-    bootstrap: str, topic: str, count: int, records: int, partitions: int, size: int
-) -> dict[str, Any]:
+def plain(bootstrap: str, topic: str, count: int, records: int, partitions: int, size: int) -> dict[str, Any]:
     """The same records by an idempotent producer in the same portions, each acknowledged as a whole."""
     failures: list[KafkaError] = []
     producer = _producer(bootstrap, on_delivery=lambda error, _: failures.append(error) if error else None)
@@ -60,7 +58,13 @@ def plain(
 
 def _producer(bootstrap: str, **settings: Any) -> Producer:
     return Producer(
-        {"bootstrap.servers": bootstrap, "enable.idempotence": True, "acks": "all", "linger.ms": 0, **settings}
+        {
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 0,
+            **settings,
+        }
     )
 
 

@@ -1,7 +1,7 @@
 """Writing with Spark: our sink against Spark's connector, and exactly-once against at-least-once.
 
 All write to topics of one broker, which has the two cores in common with the session. The connector's jars
-are what ``sh peers/spark/fetch.sh .peers`` fetches; without them ours is measured alone.
+are what ``sh peers/fetch.sh`` fetches; without them ours is measured alone.
 """
 
 import tempfile

@@ -69,14 +69,18 @@ def test_offsets_hold_with_the_commit_and_not_with_the_abort(producer, topic, as
     assert committed(ask, topic, topic, 0) == 5
 
 
+def send_and_commit(producer, topic, value):
+    producer.send(topic, value)
+    producer.commit()
+
+
 def test_a_second_producer_fences_the_first(producer, kind, bootstrap, topic):
     producer.begin()
     producer.send(topic, b"of the first")
     producer.flush()
     with contextlib.closing(kind(bootstrap, topic)) as second:
         with pytest.raises(Refused) as refused:
-            producer.send(topic, b"too late")
-            producer.commit()
+            send_and_commit(producer, topic, b"too late")
         assert refused.value.code in FENCED
         second.begin()
         second.send(topic, b"of the second")

@@ -60,9 +60,9 @@ class Confluent:
         self._producer = None
 
     @staticmethod
-    def read_committed(bootstrap, topic, partition=0):
+    def read_committed(bootstrap, topic, partition=0, offset=0):
         reader = confluent_client.consumer(bootstrap, **{"enable.partition.eof": True})
-        reader.assign([TopicPartition(topic, partition, 0)])
+        reader.assign([TopicPartition(topic, partition, offset)])
         values = []
         while True:
             for message in reader.consume(500, 0.1):
@@ -119,13 +119,13 @@ class Aio:
         self._loop.close()
 
     @staticmethod
-    def read_committed(bootstrap, topic, partition=0):
+    def read_committed(bootstrap, topic, partition=0, offset=0):
         async def read():
             place = AioTopicPartition(topic, partition)
             settings = {"isolation_level": "read_committed", "fetch_max_wait_ms": 50}
             async with AIOKafkaConsumer(bootstrap_servers=bootstrap, **settings) as reader:
                 reader.assign([place])
-                reader.seek(place, 0)
+                reader.seek(place, offset)
                 end, values = (await reader.end_offsets([place]))[place], []
                 while await reader.position(place) < end:
                     for records in (await reader.getmany(timeout_ms=100)).values():
@@ -162,7 +162,9 @@ class Python:
             PythonTopicPartition(*place): OffsetAndMetadata(offset, "", -1)
             for place, offset in offsets.items()
         }
-        self._do(self._producer.send_offsets_to_transaction, places, ConsumerGroupMetadata(group, -1, "", None))
+        self._do(
+            self._producer.send_offsets_to_transaction, places, ConsumerGroupMetadata(group, -1, "", None)
+        )
 
     def commit(self):
         self._do(self._producer.commit_transaction)
@@ -174,14 +176,14 @@ class Python:
         self._producer.close()
 
     @staticmethod
-    def read_committed(bootstrap, topic, partition=0):
+    def read_committed(bootstrap, topic, partition=0, offset=0):
         place = PythonTopicPartition(topic, partition)
         reader = KafkaConsumer(
             bootstrap_servers=bootstrap, isolation_level="read_committed", fetch_max_wait_ms=50
         )
         try:
             reader.assign([place])
-            reader.seek(place, 0)
+            reader.seek(place, offset)
             end, values = reader.end_offsets([place])[place], []
             while reader.position(place) < end:
                 for records in reader.poll(timeout_ms=100).values():

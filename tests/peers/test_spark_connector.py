@@ -1,7 +1,6 @@
 """A job written for Spark's own Kafka connector runs here by changing the name of the format."""
 
 import json
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,15 +12,13 @@ from distributedlog.spark.local_session import local_session
 from distributedlog.spark.stream_offsets import parse_offset
 from distributedlog.testing import EmbeddedBroker
 
-ROOT = Path(__file__).parents[2]
-JARS = ROOT / ".peers" / "spark"
+JARS = Path(__file__).parents[2] / ".peers" / "spark"
 FORMATS = ("kafka", "distributedlog")
 NOW_MS = int(time.time() * 1000) - 60_000
 
 
 @pytest.fixture(scope="module")
 def spark():
-    subprocess.run(["sh", ROOT / "peers" / "spark" / "fetch.sh", JARS.parent], check=True, timeout=200)
     jars = ",".join(map(str, sorted(JARS.glob("*.jar"))))
     session = local_session("local[2]", settings={"spark.jars": jars, "spark.log.level": "ERROR"})
     yield session

@@ -128,9 +128,7 @@ def test_kafkas_tool_reads_our_transaction_log(broker, client, directory):
     assert set(producer.add(("dumped", 0), ("dumped", 1)).values()) == {0}
     assert producer.produce("dumped", 0, b"1")[0] == 0
     assert producer.end(committed=True) == 0
-    dumped = dump_log_segments(
-        directory / "dlog-data" / "__transaction_state-0", "--transaction-log-decoder"
-    )
+    dumped = dump_log_segments(directory / "dlog-data" / "__transaction_state-0", "--transaction-log-decoder")
     assert complaints(dumped) == []
     found = re.findall(r" key: (\{.*?\}) payload: (\{.*\})$", dumped.stdout, re.MULTILINE)
     ours = [

@@ -1,6 +1,7 @@
 """Frames written as Spark's users write them; what comes to lie in the topics is read by our client."""
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from pyspark.sql.functions import col, concat, lit
 from tests.spark.sink_tools import committed, values
 
@@ -25,6 +26,11 @@ def numbers(spark, count, partitions=3):
     return frame.select(col("id").cast("string").alias("key"), concat(lit("v"), "id").alias("value"))
 
 
+def group_names(bootstrap):
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    return [group.group_id for group in admin.list_consumer_groups().result().valid]
+
+
 @pytest.mark.parametrize("exactly_once", ["false", "true"])
 def test_all_rows_are_there_once_and_in_the_partitions_of_their_keys(
     spark, topics, topic, write, bootstrap, exactly_once
@@ -34,6 +40,7 @@ def test_all_rows_are_there_once_and_in_the_partitions_of_their_keys(
     records = committed(bootstrap, topic)
     assert values(records) == {b"v%d" % number: 1 for number in range(30_000)}
     assert all(record.value == b"v" + record.key for record in records)
+    assert not any(name.startswith("distributedlog-spark-batch-") for name in group_names(bootstrap))
 
 
 def test_every_column_counts(spark, topics, topic, write, bootstrap):

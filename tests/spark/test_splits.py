@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from distributedlog.client import TopicPartition
 from distributedlog.client.offset_range import OffsetRange
-from distributedlog.spark.splits import limited, split_ranges
+from distributedlog.spark.splits import gather_small, limited, split_ranges
 
 SIZES = st.lists(st.integers(0, 10_000), min_size=1, max_size=5)
 
@@ -36,3 +36,13 @@ def test_a_batch_is_limited_and_every_partition_moves(sizes, offsets_max):
     assert all(0 <= moved[partition] <= end[partition] - 7 for partition in end)
     assert all(moved[partition] for partition in end if end[partition] > 7)
     assert sum(moved.values()) <= max(offsets_max + len(sizes), 0)
+
+
+@given(SIZES, st.integers(1, 3_000))
+def test_small_splits_share_a_task(sizes, small):
+    splits = split_ranges(ranges_of(sizes), None, None)
+    tasks = gather_small(splits, small)
+    assert sorted((part for task in tasks for part in task), key=lambda part: part.partition) == splits
+    assert all(task for task in tasks)
+    shared = [task for task in tasks if len(task) > 1]
+    assert all(sum(part.end - part.start for part in task) <= small for task in shared)

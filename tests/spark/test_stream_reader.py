@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMinRows
 from tests.spark.filling import Source, Topics, texts
 
 from distributedlog.client import ClusterClient, TopicPartition
 from distributedlog.client.committed import committed_offsets
+from distributedlog.spark.columns import spark_schema
+from distributedlog.spark.errors import DataLoss
+from distributedlog.spark.read_options import COLUMNS, ReadOptions
+from distributedlog.spark.stream_offsets import parse_offset
+from distributedlog.spark.stream_reader import StreamReader
 from distributedlog.testing import EmbeddedBroker
 
 
@@ -168,3 +174,42 @@ def test_a_stream_has_no_end(source, tmp_path):
     with pytest.raises(StreamingQueryException) as caught:
         source.run(source.stream("orders", endingOffsets="latest"), tmp_path)
     assert "a stream has no end" in str(caught.value)
+
+
+def test_a_batch_waits_for_its_minimum(topics, topic, bootstrap):
+    topics.create(topic)
+    options = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingoffsets": "earliest"}
+    options |= {"minoffsetspertrigger": "10", "maxtriggerdelay": "1h"}
+    reader = StreamReader(ReadOptions.of(options, is_streaming=True), spark_schema(COLUMNS))
+    limit = reader.getDefaultReadLimit()
+    assert limit == ReadMinRows(10)
+    topics.fill(topic, texts(5))
+    first = reader.latestOffset(reader.initialOffset(), limit)
+    assert parse_offset(first).partitions() == {TopicPartition(topic, 0): 5}
+    topics.fill(topic, texts(5))
+    assert reader.latestOffset(first, limit) == first
+    assert reader.latestOffset(first, ReadAllAvailable()) != first
+    topics.fill(topic, texts(5))
+    second = reader.latestOffset(first, limit)
+    assert parse_offset(second).partitions() == {TopicPartition(topic, 0): 15}
+    reader.prepareForTriggerAvailableNow()
+    topics.fill(topic, texts(5))
+    assert reader.latestOffset(second, limit) == second
+    assert [task.value[0].end for task in reader.partitions(first, second)] == [15]
+
+
+def test_a_batch_planned_before_its_topic_went_is_data_loss(topics, topic, bootstrap):
+    topics.create(topic)
+    topics.fill(topic, texts(5))
+    options = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingoffsets": "earliest"}
+    schema = spark_schema(COLUMNS)
+    before = StreamReader(ReadOptions.of(options, is_streaming=True), schema)
+    start = before.initialOffset()
+    end = before.latestOffset(start, ReadAllAvailable())
+    topics.delete(topic)
+    restarted = StreamReader(ReadOptions.of(options, is_streaming=True), schema)
+    with pytest.raises(DataLoss, match=f"topic '{topic}' is gone"):
+        restarted.partitions(start, end)
+    lenient = StreamReader(ReadOptions.of({**options, "failondataloss": "false"}, is_streaming=True), schema)
+    with pytest.warns(RuntimeWarning, match="is gone"):
+        assert lenient.partitions(start, end) == []

@@ -12,6 +12,7 @@ from distributedlog.spark.commit_protocol import Batch, CheckpointSetBack, Drive
 from distributedlog.spark.sending import SenderSettings
 from distributedlog.spark.transaction import QueryTransactions, TransactionRefused
 from distributedlog.testing import EmbeddedBroker
+from distributedlog.wire import ErrorCode
 from fault_proxy import Fault, FaultProxy
 
 RUN, OTHER = "11111111-run", "22222222-other"
@@ -127,6 +128,19 @@ def test_a_time_out_that_is_too_long_is_told_with_the_option(bootstrap, topic):
 
     with pytest.raises(TransactionRefused, match=r"transaction\.max\.timeout\.ms"):
         run(bootstrap, story)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "may not write as transactional id 'mine'"),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, "may not use group 'mine'"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "add x-0"),
+    ],
+)
+def test_what_a_user_may_not_is_told_with_what_it_takes(code, words):
+    query = QueryTransactions(ClusterClient("localhost:1"), "mine", 1, SETTINGS)
+    assert words in str(query._refusal(BrokerError(code, "add x-0 to the transaction")))
 
 
 def test_a_batch_that_is_refused_holds_no_reader_back(bootstrap, topic):

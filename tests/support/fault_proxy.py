@@ -66,6 +66,7 @@ class FaultProxy:
         self._api_keys = frozenset(api_keys)
         self._delay = delay
         self._links = set()
+        self._open = set()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), name="fault proxy")
 
@@ -110,9 +111,11 @@ class FaultProxy:
         except OSError:
             return
         link = _Link(self, client_reader, client_writer, broker_reader, broker_writer)
+        self._open.add(link)
         try:
             await link.run()
         finally:
+            self._open.discard(link)
             broker_writer.close()
             with contextlib.suppress(OSError):
                 await broker_writer.wait_closed()
@@ -125,6 +128,10 @@ class FaultProxy:
         fault = self._chance.choice(self._faults)
         self.met.append(fault)
         return fault
+
+    def unanswered(self):
+        """The APIs of the requests that wait for an answer, connection by connection."""
+        return [sorted(link.waiting) for link in list(self._open) if link.waiting]
 
     def holds(self, api_key, frame):
         """Whether this request is one to keep; then it is kept."""
@@ -179,6 +186,10 @@ class _Link:
         self._doubled = {}
         self._api_keys = {}  # of the requests without a response, by correlation id
         self.is_silent = False
+
+    @property
+    def waiting(self):
+        return list(self._api_keys.values())
 
     async def run(self):
         with contextlib.suppress(_Cut, asyncio.IncompleteReadError, ConnectionError):

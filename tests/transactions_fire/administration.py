@@ -122,9 +122,9 @@ def read_committed(client, topic, partition):
     return [value for _, value in records], stable, end
 
 
-def committed_records(client, topic, partition):
-    """The same with (offset, value)."""
-    found, offset = [], 0
+def committed_records(client, topic, partition, start=0):
+    """The same with (offset, value), from an offset on."""
+    found, offset = [], start
     while True:
         wanted = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=10_000_000)
         request = FetchRequest(

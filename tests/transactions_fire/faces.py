@@ -4,6 +4,8 @@ confluent-kafka speaks transactions v1, our own client v2. What a transaction's 
 it holds, it was undone, or nobody knows (`Unknown`); after the last only another producer goes on.
 """
 
+import time
+
 from confluent_kafka import KafkaException, Producer, TopicPartition
 
 from distributedlog.client import ClientError
@@ -13,6 +15,9 @@ from distributedlog.client.group_metadata import GroupMetadata
 from distributedlog.client.producer.producer import Producer as OurProducer
 
 SECONDS_MAX = 30
+#: For one call of librdkafka, and for a step with all its repetitions.
+STEP_SECONDS = 2
+PATIENCE_SECONDS = 5
 QUICK = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50, "retry.backoff.ms": 10,
          "retry.backoff.max.ms": 50, "log_level": 0}  # fmt: skip
 FENCED = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"})
@@ -37,9 +42,12 @@ class Confluent:
         settings = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, **QUICK}
         settings |= {"transaction.timeout.ms": timeout_ms, "linger.ms": 0, "message.timeout.ms": timeout_ms}
         self._producer = Producer(settings)
-        self._repeat(self._producer.init_transactions)
+        self._repeat(self._producer.init_transactions, STEP_SECONDS)
 
     def _repeat(self, step, *arguments):
+        """As long as it says that it may be repeated. After a while this producer is given up: what it
+        has open is ended by the next one of its id."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
                 return step(*arguments)
@@ -49,7 +57,7 @@ class Confluent:
                     raise Fenced(error.str()) from None
                 if error.txn_requires_abort():
                     raise Undone(error.str()) from None
-                if error.fatal() or not error.retriable():
+                if error.fatal() or not error.retriable() or time.monotonic() > deadline:
                     raise Unknown(error.str()) from None
 
     def begin(self):
@@ -71,13 +79,13 @@ class Confluent:
     def send_offsets(self, offsets, group_metadata):
         """Offsets by topic and partition; the metadata are the consumer's own."""
         places = [TopicPartition(*place, offset) for place, offset in offsets.items()]
-        self._repeat(self._producer.send_offsets_to_transaction, places, group_metadata)
+        self._repeat(self._producer.send_offsets_to_transaction, places, group_metadata, STEP_SECONDS)
 
     def commit(self):
-        self._repeat(self._producer.commit_transaction)
+        self._repeat(self._producer.commit_transaction, STEP_SECONDS)
 
     def abort(self):
-        self._repeat(self._producer.abort_transaction)
+        self._repeat(self._producer.abort_transaction, STEP_SECONDS)
 
     def close(self):
         self._producer = None

@@ -108,7 +108,8 @@ class Fire:
 
     # who writes
 
-    def work(self, role, library, transactional_id):
+    def work(self, role, library, transactional_id, *, is_replaced=False):
+        """A process that writes; one that is replaced has a successor when it finds itself fenced."""
         path = self.path / f"history-{next(self._names)}.jsonl"
         path.touch()
         self.histories.append(path)
@@ -116,13 +117,21 @@ class Fire:
             [sys.executable, "-m", "tests.transactions_fire.worker", role, self.bootstrap, library,
              transactional_id, f"{SEED + len(self.histories)}", path]
         )  # fmt: skip
-        worker.history = path
+        worker.history, worker.is_replaced = path, is_replaced
         self.workers.append(worker)
         return worker
+
+    def _replace_fenced(self):
+        for place, worker in enumerate(self.workers):
+            if worker.is_replaced and worker.poll() == FENCED:
+                successor = self.workers[place] = subprocess.Popen(worker.args)
+                successor.history, successor.is_replaced = worker.history, True
 
     def stop_workers(self):
         """Let each finish its transaction; those that are fenced have ended by themselves."""
         running = [worker for worker in self.workers if worker.poll() is None]
+        for worker in self.workers:
+            worker.is_replaced = False
         for worker in running:
             worker.terminate()
         for worker in running:
@@ -161,8 +170,9 @@ class Fire:
         """Read meanwhile."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not condition():
-            assert time.monotonic() < deadline, "it did not come true in time"
+            assert time.monotonic() < deadline, f"it did not come true; waiting: {self.proxy.unanswered()}"
             assert all(worker.poll() in ENDED for worker in self.workers), "a worker failed"
+            self._replace_fenced()
             self.read()
 
     # who reads

@@ -170,9 +170,7 @@ def test_a_late_adding_does_nothing_with_transactions_v2(teller, generation):
 
 
 @OF_V1
-def test_a_late_adding_begins_a_transaction_that_holds_up_nobody_but_its_producer_remains(
-    proxy, generation
-):
+def test_a_late_adding_begins_a_transaction_that_holds_up_nobody_but_its_producer_remains(proxy, generation):
     """Readers do not wait for it, since nothing is written. When it times out, the producer is fenced."""
     name = f"late-adding-{generation.produce}"
     with Client(proxy.target_port) as client:

@@ -68,7 +68,7 @@ def test_a_pipe_that_was_paused_finds_its_work_done(library, tmp_path):
         zombie = fire.work("pipe", library, "left")
         source.write_more()
         zombie.send_signal(signal.SIGSTOP)
-        heir = fire.work("pipe", library, "left" if library == "ours" else "right")
+        fire.work("pipe", library, "left" if library == "ours" else "right")
         source.write_more()
         zombie.send_signal(signal.SIGCONT)
         finish(fire, source)

@@ -44,7 +44,6 @@ READ_MAX = 20
 SESSION_TIMEOUT_MS = 1_000
 
 
-
 class Worker:
     """One producer after the other, under one transactional id."""
 
@@ -149,6 +148,8 @@ class Pipe(Worker):
         self.positions = {}
         self.is_lost = True
         self.is_member = self.face is Confluent
+        if self.consumer is not None:
+            self.consumer.close()
         self.consumer = Consumer(settings)
         if self.is_member:
             self.consumer.subscribe([IN], on_assign=self._assigned, on_revoke=self._revoked)
@@ -156,10 +157,12 @@ class Pipe(Worker):
             self._begin_at_committed([TopicPartition(IN, index) for index in range(PARTITIONS)])
 
     def run(self):
+        self.consumer = None
         try:
             super().run()
         finally:
-            self.consumer.close()
+            if self.consumer is not None:
+                self.consumer.close()
 
     def transact(self):
         if self.is_member and self.is_lost and self.consumer.assignment():

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -27,7 +28,7 @@ from distributedlog.spark.columns import check_schema
 from distributedlog.spark.planning import resolve, subscribed_partitions
 from distributedlog.spark.read_options import ReadOptions
 from distributedlog.spark.reading import lose, read_split
-from distributedlog.spark.splits import limited, split_ranges
+from distributedlog.spark.splits import gather_small, limited, split_ranges
 from distributedlog.spark.stream_offsets import StreamOffset, TopicOffsets, parse_offset, same_topic
 from distributedlog.wire import ZERO_UUID
 
@@ -127,10 +128,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges = self._without_expired(ranges)
         options = self._options
         splits = split_ranges(ranges, options.min_partitions, options.max_records_per_partition)
-        return [InputPartition(split) for split in splits]
+        tasks = [(split,) for split in splits] if options.min_partitions else gather_small(splits)
+        return [InputPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> "Iterator[pyarrow.RecordBatch]":
-        return read_split(self._options, self._schema, partition.value)
+        splits: tuple[OffsetRange, ...] = partition.value
+        return chain.from_iterable(read_split(self._options, self._schema, split) for split in splits)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Let the group's offsets follow, so that tools for lag see the job. Nothing reads them here."""

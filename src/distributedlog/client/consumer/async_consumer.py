@@ -77,7 +77,9 @@ class AsyncConsumer:
         """
         core = self._checked()
         subscription, regex = as_subscription(topics, pattern, core.settings.group_protocol == "consumer")
-        await core.subscribe(subscription, regex, Listener(on_assigned, on_revoked, on_lost))
+        listener = Listener(on_assigned, on_revoked, on_lost)
+        await self._run_steps(core.farewell(CLOSE_SECONDS))
+        await core.subscribe(subscription, regex, listener)
 
     async def unsubscribe(self) -> None:
         """Leave the group, or let go of what was assigned."""
@@ -86,7 +88,7 @@ class AsyncConsumer:
         await core.unsubscribe()
 
     async def assign(self, partitions: Iterable[TopicPartition | tuple[str, int]]) -> None:
-        """Read exactly these partitions, outside of any group's sharing out; those kept keep their positions."""
+        """Read exactly these partitions, whatever a group shares out; those kept keep their positions."""
         await self._checked().assign([as_partition(partition) for partition in partitions])
 
     def assignment(self) -> set[TopicPartition]:
@@ -133,7 +135,7 @@ class AsyncConsumer:
         return self
 
     async def __anext__(self) -> ConsumerRecord:
-        """The next record, however long it takes. For other consumers it counts as read with the next call."""
+        """The next record, however long it takes. It counts as read when the next one is asked for."""
         pending = self._core.pending
         while not pending:
             records = await self.poll(None)
@@ -197,12 +199,12 @@ class AsyncConsumer:
         core.jump(core.states_of(partitions), None, EARLIEST)
 
     def seek_to_end(self, *partitions: TopicPartition | tuple[str, int]) -> None:
-        """Of these partitions, or of all that are assigned; for read_committed before any open transaction."""
+        """Of these partitions, or of all; for read_committed before any open transaction."""
         core = self._checked()
         core.jump(core.states_of(partitions), None, LATEST)
 
     def seek_to_time(self, timestamp_ms: int, *partitions: TopicPartition | tuple[str, int]) -> None:
-        """To the first record that is as late, or to the end; of these partitions, or of all that are assigned."""
+        """To the first record that is as late, or to the end; of these partitions, or of all."""
         core = self._checked()
         core.jump(core.states_of(partitions), None, check_offset(timestamp_ms))
 

@@ -56,7 +56,7 @@ class AnyMembership(Protocol):
 
 
 class Listener:
-    """A user's call-backs; each takes a list of partitions. Without `on_lost`, `on_revoked` hears of losses too."""
+    """A user's call-backs, each with a list of partitions; `on_revoked` stands in for `on_lost`."""
 
     def __init__(self, on_assigned: Any = None, on_revoked: Any = None, on_lost: Any = None) -> None:
         self.by_kind = {
@@ -82,7 +82,9 @@ class ConsumerCore:
         self.metrics = ConsumerMetrics()
         self.newsroom = Newsroom(self._ring)
         self.poll_clock = PollClock(self.loop.time)
-        self.buffer = FetchBuffer(settings.prefetch_bytes, self._ring, self._make_room)
+        self.buffer = FetchBuffer(
+            settings.prefetch_bytes, settings.buffer_memory, self._ring, self._make_room
+        )
         self.keeper = PositionKeeper(self.client, self.buffer, settings, self._positions_found)
         self.fetcher = Fetcher(self.client, self.buffer, settings, self.metrics, self._find_positions)
         self.committer = Committer(self.client, self.buffer, settings, self.metrics, self.group_metadata)
@@ -93,6 +95,7 @@ class ConsumerCore:
         self._subscription: Subscription | None = None
         self._membership: AnyMembership | None = None
         self._commit_at = self.loop.time() + settings.auto_commit_interval_ms / 1000
+        self._is_committing = False
         self._background: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
 
@@ -177,7 +180,7 @@ class ConsumerCore:
         if self.settings.is_auto_commit and self.loop.time() >= self._commit_at:
             self._commit_at = self.loop.time() + self.settings.auto_commit_interval_ms / 1000
             if positions := self.uncommitted():
-                self.call_soon(partial(self.commit_in_background, positions, None))
+                self.call_soon(partial(self._auto_commit, positions))
         while (news := self.newsroom.next()) is not None:
             yield from self._take_news(news)
         error = self.buffer.take_failure()
@@ -215,6 +218,8 @@ class ConsumerCore:
 
     def farewell(self, timeout_seconds: float, *, is_committing: bool = True) -> Generator[Step, None, None]:
         """What comes before leaving a group, or letting go of what was assigned."""
+        if self._membership is None and not self.buffer.states:
+            return
         if is_committing and self.settings.is_auto_commit and (positions := self.uncommitted()):
             yield self._commit_within(timeout_seconds, positions)
         self.pending.clear()
@@ -270,11 +275,7 @@ class ConsumerCore:
             }
         made = {}
         for partition, given in offsets.items():
-            if isinstance(given, int):
-                given = CommittedOffset(given)
-            elif isinstance(given, tuple):
-                given = CommittedOffset(*given)
-            made[as_partition(partition)] = given
+            made[as_partition(partition)] = as_committed(given)
         return made
 
     def give_back(self) -> None:
@@ -339,12 +340,24 @@ class ConsumerCore:
     # Committing
 
     async def commit_first(self, before: Mapping[TopicPartition, int]) -> None:
-        """Commit what is about to be handed out; what cannot be committed is not handed out, but read again."""
+        """Commit what is about to be handed out; what cannot be committed is read again instead."""
         try:
             await self.committer.commit(self.uncommitted())
         except BaseException:
             self.rewind(before)
             raise
+
+    def _auto_commit(self, positions: Mapping[TopicPartition, CommittedOffset]) -> None:
+        """One at a time: while the coordinator is away they must not pile up."""
+        if not self._is_committing:
+            self._is_committing = True
+            task = self.loop.create_task(self.committer.try_to_commit(positions))
+            self._background.add(task)
+            task.add_done_callback(self._auto_committed)
+
+    def _auto_committed(self, task: asyncio.Task[None]) -> None:
+        self._is_committing = False
+        self._background.discard(task)
 
     def commit_in_background(
         self, offsets: Mapping[TopicPartition, CommittedOffset], on_done: Callable[..., object] | None
@@ -438,6 +451,16 @@ def as_partition(given: Any) -> TopicPartition:
     ):
         return TopicPartition(*given)
     raise InvalidOption(f"{given!r} is no partition: give TopicPartition(topic, index)")
+
+
+def as_committed(given: Any) -> CommittedOffset:
+    if isinstance(given, CommittedOffset):
+        return given
+    if isinstance(given, int):
+        return CommittedOffset(given)
+    if isinstance(given, tuple) and given and isinstance(given[0], int):
+        return CommittedOffset(*given)
+    raise InvalidOption(f"{given!r} is nothing to commit: give an offset, or (offset, metadata)")
 
 
 def as_subscription(topics: Any, pattern: Any, is_regex_of_broker: bool) -> tuple[Subscription, str | None]:

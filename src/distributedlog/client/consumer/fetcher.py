@@ -229,11 +229,7 @@ class Fetcher:
         if data.records is None or not len(data.records):
             return
         records = cast(memoryview, data.records)  # what came over a connection is no region of a file
-        try:
-            reach = Reach(records)
-        except ValueError as error:
-            self._buffer.fail(state, UnexpectedResponse(f"{state.partition} at offset {offset}: {error}"))
-            return
+        reach = Reach(records)
         if reach.next_offset <= offset:
             self._buffer.fail(state, _nothing_whole(state, offset, len(records)))
             return

@@ -1,4 +1,4 @@
-"""[io] Finding out where each partition is to be read from: committed, asked for, or by ``auto_offset_reset``."""
+"""[io] Where each partition is to be read from: committed, asked for, or by ``auto_offset_reset``."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class PositionKeeper:
                     state.position_is_gone_at = None
 
     async def _validate(self, states: Sequence[PartitionState]) -> None:
-        """Whether the log still has what was read: a new leader may have been elected that never had it (KIP-320)."""
+        """Whether the log still has what was read: a new leader may never have had it (KIP-320)."""
         by_place = {state.partition: (state, state.serial) for state in states}
         for leader, partitions in (await self._client.by_leader(by_place)).items():
             topics: dict[str, OffsetForLeaderTopic] = {}
