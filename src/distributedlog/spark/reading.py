@@ -43,7 +43,6 @@ def read_split(
         patience_ms=options.patience_ms,
         times=times,
     )
-    settle()
     return row_batches(_records(options, split, settings), split.partition, arrow_schema)
 
 
