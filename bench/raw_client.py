@@ -13,6 +13,8 @@ from distributedlog.wire.k19_create_topics import CreatableTopic, CreateTopicsRe
 PRODUCE, METADATA, CREATE_TOPICS = 0, 3, 19
 PRODUCE_VERSION, METADATA_VERSION, CREATE_TOPICS_VERSION = 9, 9, 5
 TIMEOUT_MS = 60_000
+#: UNKNOWN_TOPIC_OR_PARTITION and NOT_LEADER_OR_FOLLOWER: a client asks again.
+NOT_YET = (3, 6)
 _SIZE = struct.Struct(">i")
 
 
@@ -62,10 +64,20 @@ class RawClient:
 
     def produce(self, topic: str, partition: int = 0, *, acks: int = -1) -> None:
         """One record, acknowledged."""
+        if error_code := self._error_of(topic, partition, acks):
+            raise RuntimeError(f"{topic}-{partition} did not take the record: error {error_code}")
+
+    def is_taken(self, topic: str) -> bool:
+        """Whether the broker takes a record; it may say that it does not yet."""
+        error_code = self._error_of(topic, 0, -1)
+        if error_code not in {0, *NOT_YET}:
+            raise RuntimeError(f"{topic}-0 did not take the record: error {error_code}")
+        return error_code == 0
+
+    def _error_of(self, topic: str, partition: int, acks: int) -> int:
         response = self.ask(PRODUCE, PRODUCE_VERSION, one_record(topic, partition, acks=acks))
-        error_code = response.responses[0].partition_responses[0].error_code
-        if error_code:
-            raise RuntimeError(f"the record was not taken: {response}")
+        error_code: int = response.responses[0].partition_responses[0].error_code
+        return error_code
 
     def close(self) -> None:
         self.socket.close()

@@ -46,6 +46,22 @@ PRINTED = {
         "09:32 reading 572",
         "after the last there is None",
     ],
+    "produce_and_wait.py": [
+        r"ann signed in: offset 0 of partition 0",
+        r"bob signed in: offset 1 of partition 0",
+        r"ann bought a hat: offset 2 of partition 0",
+        r"refused: a record for 'events' takes up to [0-9]+ bytes",
+        "closed: all that was sent is acknowledged",
+    ],
+    "produce_with_callbacks.py": [
+        "told of the first ones while others are on their way",
+        "10000 stored, 0 failed",
+        "in fewer batches than a tenth of that: True",
+    ],
+    "send_table.py": [
+        "200000 rows in 4 partitions",
+        *(f"partition {index}: [0-9]+ rows, offsets 0 to [0-9]+" for index in range(4)),
+    ],
     "read_process_write.py": [
         "a step failed after 4 words, and is done again",
         "TO BE OR NOT TO BE THAT IS THE QUESTION",

@@ -57,8 +57,16 @@ def test_a_log_is_written_and_read_without_the_extra(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(set(distributedlog.__all__) - {"__version__"}))
-def test_every_public_name_is_there(name):
-    assert getattr(distributedlog, name).__name__ == name
+def test_every_public_name_is_there_and_says_so(name):
+    found = getattr(distributedlog, name)
+    assert found.__name__ == name
+    assert found.__module__.startswith("distributedlog.")
+
+
+@pytest.mark.parametrize("name", ["Producer", "Consumer", "Admin", "AsyncProducer", "AsyncConsumer"])
+def test_a_client_brings_no_kernels(name):
+    loaded = modules_after(f"from distributedlog import {name}")
+    assert not {module.split(".")[0] for module in loaded} & {"numba", "numpy", "pyarrow", "uvloop", "rich"}
 
 
 def test_the_version_is_that_of_the_installed_package():

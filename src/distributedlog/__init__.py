@@ -1,25 +1,33 @@
 """A Kafka-compatible streaming platform in Python.
 
 ``from distributedlog import Log`` is the embedded log: the engine without a broker. Its errors are in
-``distributedlog.errors``. ``Consumer`` and ``AsyncConsumer`` read from any Kafka-compatible cluster. Names
-are imported when they are first used, so that ``import distributedlog`` costs next to nothing.
+``distributedlog.errors``. `Producer`, `Consumer` and `Admin`, and `AsyncProducer`, `AsyncConsumer` and
+`AsyncAdmin` for asyncio, are clients of any Kafka-compatible cluster; their errors are in
+``distributedlog.client.errors``. Names are imported when they are first used, so that ``import
+distributedlog`` costs next to nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from distributedlog.client.admin.admin import Admin
+    from distributedlog.client.admin.async_admin import AsyncAdmin
     from distributedlog.client.consumer.async_consumer import AsyncConsumer
     from distributedlog.client.consumer.consumer import Consumer
     from distributedlog.client.consumer.exactly_once import exactly_once
     from distributedlog.client.consumer.record import ConsumerRecord
     from distributedlog.client.metadata import TopicPartition
+    from distributedlog.client.producer.async_producer import AsyncProducer
+    from distributedlog.client.producer.producer import Producer
     from distributedlog.log import Entry, FixedRecordLog, Log, LogError, LogReader, Record
 
     __version__: str
 
 __all__ = [
+    "Admin",
+    "AsyncAdmin",
     "AsyncConsumer",
+    "AsyncProducer",
     "Consumer",
     "ConsumerRecord",
     "Entry",
@@ -27,14 +35,18 @@ __all__ = [
     "Log",
     "LogError",
     "LogReader",
+    "Producer",
     "Record",
     "TopicPartition",
     "__version__",
     "exactly_once",
 ]
 
-_HOMES = {
+_HOMES: Final = {
+    "Admin": "client.admin.admin",
+    "AsyncAdmin": "client.admin.async_admin",
     "AsyncConsumer": "client.consumer.async_consumer",
+    "AsyncProducer": "client.producer.async_producer",
     "Consumer": "client.consumer.consumer",
     "ConsumerRecord": "client.consumer.record",
     "Entry": "log",
@@ -42,6 +54,7 @@ _HOMES = {
     "Log": "log",
     "LogError": "log",
     "LogReader": "log",
+    "Producer": "client.producer.producer",
     "Record": "log",
     "TopicPartition": "client.metadata",
     "exactly_once": "client.consumer.exactly_once",
@@ -56,4 +69,6 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    import importlib  # noqa: PLC0415 (lazy on purpose)
+
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

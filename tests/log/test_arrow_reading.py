@@ -1,5 +1,7 @@
 """From file regions to Arrow; the kernels themselves are tested in tests/records."""
 
+import sys
+
 import pyarrow
 import pytest
 
@@ -79,3 +81,12 @@ def test_damage_is_named_with_its_file(log):
 def test_offsets_outside_of_the_log_are_refused(log):
     with pytest.raises(OffsetOutOfRange):
         log.read_arrow(61)
+
+
+def test_without_the_extra_it_is_said_how_to_get_it(log, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("distributedlog.records.columns")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "distributedlog.log.arrow_reading")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pip install 'distributedlog\[arrow\]'"):
+        log.read_arrow()

@@ -18,6 +18,7 @@ CASES = [
     ),
     (errors.LogNotFound("p"), ["p", "no log"], {"path": "p"}),
     (errors.LogClosed("p"), ["p", "closed"], {"path": "p"}),
+    (errors.LogOfParentProcess("p"), ["p", "forked", "LogReader"], {"path": "p"}),
     (errors.ReadOnlyLog("p"), ["p", "reading"], {"path": "p"}),
     (errors.DiskFull("p"), ["p", "space"], {"path": "p"}),
     (errors.LogDirectoryOffline("d", OSError("EIO")), ["d", "EIO", "restart"], {"directory": "d"}),

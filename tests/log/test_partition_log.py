@@ -19,6 +19,7 @@ from distributedlog.records import (
     Compression,
     CorruptBatchError,
     decode_batch,
+    iterate_records,
     parse_header,
     write_crc,
 )
@@ -545,6 +546,49 @@ def test_a_compaction_that_retention_has_overtaken_leaves_what_is_left(tmp_path)
     assert not [name for name in os.listdir(tmp_path) if name.endswith((".cleaned", ".swapping"))]
     data = log.read(9, 10_000).read()
     assert [record.offset for record in decode_batch(data)] == [9, 10, 11]
+    log.abandon()
+
+
+def test_a_compaction_that_a_truncation_has_overtaken_brings_nothing_back(tmp_path):
+    """The segment that was cut is full again, of other records, and sealed again."""
+    log = open_log(tmp_path, cleanup_policy=("compact",), segment_bytes=3 * len(produced()), retention_ms=-1)
+    for _ in range(7):
+        append(log)
+    log.advance_high_watermark(21)
+    log.flush()
+    job = log.begin_compaction(NOW_MS, even_if_little=True)
+    job.run()
+    truncate_to(log, 12, NOW_MS)
+    for _ in range(4):
+        append(log, batch(0, [b"w" * 20] * 3, timestamp=NOW_MS))
+    assert bases(log) == [0, 9, 18]
+    assert log.complete_compaction(job) == []
+    assert not [name for name in os.listdir(tmp_path) if name.endswith((".cleaned", ".swapping"))]
+    data = log.read(9, 10_000).read()
+    values = [record.value for record in iterate_records(data)]
+    assert values == [b"v" * 20] * 3 + [b"w" * 20] * 6
+    log.abandon()
+
+
+def test_what_comes_after_a_truncation_of_compacted_records_is_dirty(tmp_path):
+    log = open_log(tmp_path, cleanup_policy=("compact",), segment_bytes=200, retention_ms=-1)
+    noted = []
+    log.note_offset = lambda kind, offset, durably: noted.append((kind, offset))
+    for _ in range(6):
+        append(log)
+    log.advance_high_watermark(18)
+    log.flush()
+    job = log.begin_compaction(NOW_MS, even_if_little=True)
+    job.run()
+    log.complete_compaction(job)
+    assert log.first_dirty_offset == 15
+    truncate_to(log, 6, NOW_MS)
+    end_offset = log.log_end_offset
+    assert log.first_dirty_offset == end_offset <= 6
+    assert (OffsetKind.FIRST_DIRTY_OFFSET, end_offset) in noted
+    assert (OffsetKind.COMPACTED_TO, end_offset) in noted
+    truncate_fully_and_start_at(log, 1, NOW_MS)
+    assert log.first_dirty_offset == min(end_offset, 1)
     log.abandon()
 
 

@@ -1,9 +1,11 @@
 """The scenarios of the client room against Apache Kafka: it is Kafka's client, and not only ours."""
 
 import pytest
+from tests.client.scenarios.administering import *  # noqa: F403
 from tests.client.scenarios.consuming import *  # noqa: F403
 from tests.client.scenarios.processing import *  # noqa: F403
 from tests.client.scenarios.producing import *  # noqa: F403
+from tests.client.scenarios.sending_tables import *  # noqa: F403
 from tests.client.scenarios.sharing import *  # noqa: F403
 from tests.client.scenarios.transacting import *  # noqa: F403
 

@@ -1,3 +1,5 @@
+from array import array
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -166,3 +168,52 @@ def test_timestamps_too_far_apart():
 def test_a_field_that_does_not_fit(field):
     with pytest.raises(InvalidRecordError, match="does not fit"):
         encode_batch([(0, None, b"", ())], **{field: 2**70})
+
+
+VIEWS = [memoryview(array("i", [1, -2, 300])), memoryview(b"abcdef")[::2], bytearray(b"abc"), memoryview(b"")]
+
+
+@pytest.mark.parametrize("data", VIEWS, ids=repr)
+def test_a_view_counts_by_its_bytes_and_not_by_its_items(data):
+    appended = [
+        (5, data, data, ()),
+        (5, None, data, ()),
+        (5, b"k", data, (("h", data),)),
+        (5, data, b"v", ()),
+    ]
+    expected = [
+        (
+            key if key is None else bytes(key),
+            bytes(value),
+            tuple((name, bytes(each)) for name, each in headers),
+        )
+        for _, key, value, headers in appended
+    ]
+    one_by_one = BatchBuilder()
+    for record in appended:
+        one_by_one.append(*record)
+    for batch in (one_by_one.build(), encode_batch(appended)):
+        assert [(each.key, each.value, each.headers) for each in decode_batch(batch)] == expected
+    for record, one in zip(appended, expected, strict=True):
+        [read] = decode_batch(encode_single(*record))
+        assert (read.key, read.value, read.headers) == one
+
+
+@pytest.mark.parametrize("data", [array("i", [1, 2, 3]), [1, 2], "text", 7], ids=repr)
+def test_what_is_no_bytes_is_refused_and_leaves_nothing_behind(data):
+    builder = BatchBuilder()
+    builder.append(5, None, b"first")
+    before = bytes(builder.build())
+    for record in (
+        (5, data, b"v", ()),
+        (5, None, data, ()),
+        (5, data, data, ()),
+        (5, b"k", b"v", (("h", data),)),
+    ):
+        with pytest.raises(TypeError):
+            encode_single(*record)
+        with pytest.raises(TypeError):
+            encode_batch([record])
+        with pytest.raises(TypeError):
+            builder.append(*record)
+        assert builder.build() == before

@@ -29,12 +29,13 @@ class Fault(enum.Enum):
     SILENCE = "the request arrives, and from now on the connection stays open and silent"
     DELAY = "the response, and all behind it, comes late"
     DOUBLE_REQUEST = "the request arrives twice"
+    LATE_REQUEST = "the connection is cut, and the request arrives later, by another one"
     GARBLE_REQUEST = "a byte of the request's last quarter is another"
     GARBLE_RESPONSE = "the response's correlation id is another"
 
 
-#: What TCP lets happen.
-ALL_FAULTS = tuple(fault for fault in Fault if not fault.name.startswith("GARBLE"))
+#: What TCP lets happen on one connection.
+ALL_FAULTS = tuple(fault for fault in Fault if not fault.name.startswith(("GARBLE", "LATE")))
 _OF_RESPONSES = frozenset(
     {Fault.LOSE_RESPONSE, Fault.HALF_RESPONSE, Fault.SILENCE, Fault.DELAY, Fault.GARBLE_RESPONSE}
 )
@@ -54,6 +55,10 @@ class FaultProxy:
         self.silent_from = None
         #: How many answers to requests of an API were kept back because their connection is silent.
         self.withheld = Counter()
+        #: How many of the next requests of an API are kept back, with their connections cut.
+        self.to_hold = Counter()
+        #: Whole frames that were kept back, in order; `release` sends one.
+        self.held = []
         self._chance = Random(seed)
         self._faults = tuple(faults)
         self._share = share
@@ -61,6 +66,7 @@ class FaultProxy:
         self._api_keys = frozenset(api_keys)
         self._delay = delay
         self._links = set()
+        self._open = set()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), name="fault proxy")
 
@@ -105,9 +111,11 @@ class FaultProxy:
         except OSError:
             return
         link = _Link(self, client_reader, client_writer, broker_reader, broker_writer)
+        self._open.add(link)
         try:
             await link.run()
         finally:
+            self._open.discard(link)
             broker_writer.close()
             with contextlib.suppress(OSError):
                 await broker_writer.wait_closed()
@@ -120,6 +128,43 @@ class FaultProxy:
         fault = self._chance.choice(self._faults)
         self.met.append(fault)
         return fault
+
+    def unanswered(self):
+        """The APIs of the requests that wait for an answer, connection by connection."""
+        return [sorted(link.waiting) for link in list(self._open) if link.waiting]
+
+    def holds(self, api_key, frame):
+        """Whether this request is one to keep; then it is kept."""
+        if not self.to_hold[api_key]:
+            return False
+        self.to_hold[api_key] -= 1
+        self.held.append(frame)
+        return True
+
+    def release(self, frame):
+        """Let a request arrive that was kept back, by a connection of its own; the response's frame."""
+        sending = asyncio.run_coroutine_threadsafe(self._send_alone(frame), self._loop)
+        return sending.result(DEADLINE_SECONDS)
+
+    async def _send_alone(self, frame):
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.target_port)
+        try:
+            writer.write(frame)
+            return await _read_frame(reader)
+        finally:
+            writer.close()
+
+    def send_late(self, frame):
+        """Let a request arrive after the delay, if there is a broker then."""
+
+        async def send():
+            await asyncio.sleep(self._delay)
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                await self._send_alone(frame)
+
+        task = asyncio.create_task(send())
+        self._links.add(task)
+        task.add_done_callback(self._links.discard)
 
     @property
     def delay(self):
@@ -142,6 +187,10 @@ class _Link:
         self._api_keys = {}  # of the requests without a response, by correlation id
         self.is_silent = False
 
+    @property
+    def waiting(self):
+        return list(self._api_keys.values())
+
     async def run(self):
         with contextlib.suppress(_Cut, asyncio.IncompleteReadError, ConnectionError):
             try:
@@ -155,9 +204,14 @@ class _Link:
         while True:
             frame = await _read_frame(self._client_reader)
             api_key, correlation_id = int.from_bytes(frame[4:6]), frame[8:12]
+            if self._proxy.holds(api_key, frame):
+                raise _Cut
             fault = self._proxy.choose(api_key)
             self._api_keys[correlation_id] = api_key
             if fault is Fault.LOSE_REQUEST:
+                raise _Cut
+            if fault is Fault.LATE_REQUEST:
+                self._proxy.send_late(frame)
                 raise _Cut
             if fault is Fault.HALF_REQUEST:
                 self._broker_writer.write(frame[: len(frame) // 2])

@@ -118,7 +118,13 @@ def latest(client, topic, partition, *, is_read_committed=False):
 
 def read_committed(client, topic, partition):
     """The values that a reader of committed data gets now, the last stable offset, and the end."""
-    values, offset = [], 0
+    records, stable, end = committed_records(client, topic, partition)
+    return [value for _, value in records], stable, end
+
+
+def committed_records(client, topic, partition, start=0):
+    """The same with (offset, value), from an offset on."""
+    found, offset = [], start
     while True:
         wanted = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=10_000_000)
         request = FetchRequest(
@@ -133,10 +139,10 @@ def read_committed(client, topic, partition):
         data = bytes(answer.records or b"")
         if not data:
             assert offset == answer.last_stable_offset, "nothing came from before the last stable offset"
-            return values, answer.last_stable_offset, answer.high_watermark
+            return found, answer.last_stable_offset, answer.high_watermark
         aborted = [(each.producer_id, each.first_offset) for each in answer.aborted_transactions or ()]
         for records, next_offset in readable_batches(data, aborted):
-            values += [record.value for record in records if record.offset >= offset]
+            found += [(record.offset, record.value) for record in records if record.offset >= offset]
             offset = next_offset
 
 

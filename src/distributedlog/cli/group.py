@@ -32,6 +32,10 @@ def add_parser(commands: "Commands") -> None:
     )
     add_names(describe, "names", "GROUP", "+")
     describe.add_argument("--members", action="store_true", help="members with what each reads")
+    describe.add_argument(
+        "--read-committed", action="store_true",
+        help="ends and lag as readers of committed records see them: up to the first open transaction",
+    )  # fmt: skip
 
     reset = add_cluster_command(
         subcommands, "reset-offsets", "set where a group goes on", run_reset, RESET_DESCRIPTION

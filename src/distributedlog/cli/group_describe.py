@@ -28,7 +28,7 @@ def describe(arguments: argparse.Namespace) -> int:
             group = await describe_group(client, name)
             committed = await committed_offsets(client, name)
             readers = members_by_partition(group)
-            ends = await ends_of(client, {*committed, *readers})
+            ends = await ends_of(client, {*committed, *readers}, is_read_committed=arguments.read_committed)
             if arguments.json:
                 print_as_json(group, committed, ends)
             else:
@@ -42,8 +42,11 @@ def describe(arguments: argparse.Namespace) -> int:
     return run_work(arguments, work)
 
 
-async def ends_of(client: ClusterClient, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """Where the partitions end; those whose topic was deleted are left out."""
+async def ends_of(
+    client: ClusterClient, partitions: Iterable[TopicPartition], *, is_read_committed: bool = False
+) -> dict[TopicPartition, int]:
+    """Where the partitions end, for all or for readers of committed records; those whose topic was deleted
+    are left out."""
     by_topic: dict[str, list[TopicPartition]] = {}
     for partition in partitions:
         by_topic.setdefault(partition.topic, []).append(partition)
@@ -51,7 +54,7 @@ async def ends_of(client: ClusterClient, partitions: Iterable[TopicPartition]) -
     for topic, of_topic in by_topic.items():
         try:
             await client.topics([topic])
-            ends |= await list_offsets_at(client, of_topic, LATEST)
+            ends |= await list_offsets_at(client, of_topic, LATEST, is_read_committed=is_read_committed)
         except BrokerError:
             continue
     return ends

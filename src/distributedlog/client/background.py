@@ -62,7 +62,8 @@ class LoopThread:
 
     @property
     def is_closed(self) -> bool:
-        return self._is_closed
+        """Whether there is nothing to close any more: in a forked child there never is."""
+        return self._is_closed or self._is_forked
 
     def check(self) -> None:
         if self._is_forked:
@@ -83,7 +84,7 @@ class LoopThread:
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()
-            _cancel_all(self.loop)
+            self.loop.run_until_complete(_end_all_tasks())
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         finally:
             asyncio.set_event_loop(None)
@@ -125,9 +126,9 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    tasks = asyncio.all_tasks(loop)
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+async def _end_all_tasks() -> None:
+    """Cancel until nothing runs any more: a task that ends may have begun another one."""
+    while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

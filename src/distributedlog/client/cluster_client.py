@@ -9,6 +9,7 @@ from distributedlog.client.addresses import Address, parse_bootstrap
 from distributedlog.client.connection import Connection
 from distributedlog.client.errors import (
     BrokerError,
+    ClientClosed,
     ClientError,
     ClusterUnreachable,
     ConnectFailed,
@@ -50,6 +51,7 @@ class ClusterClient:
         self._opening: dict[tuple[Address, str], asyncio.Lock] = {}
         self._coordinators: dict[tuple[int, str], BrokerNode] = {}
         self._is_stale = True
+        self._is_closed = False
 
     async def __aenter__(self) -> "ClusterClient":
         try:
@@ -63,7 +65,8 @@ class ClusterClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections; what is on its way fails with ConnectionLost."""
+        """Close all connections; what is on its way fails with ConnectionLost. None is made any more."""
+        self._is_closed = True
         connections = list(self._connections.values())
         self._connections.clear()
         await asyncio.gather(*(connection.close() for connection in connections))
@@ -253,6 +256,14 @@ class ClusterClient:
         async with self._opening.setdefault(place, asyncio.Lock()):
             connection = self._connections.get(place)
             if connection is None or connection.is_closed:
+                self._check_open()
                 connection = await Connection.open(address, self.settings)
+                if self._is_closed:
+                    await connection.close()
+                    self._check_open()
                 self._connections[place] = connection
             return connection
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ClientClosed("the client is closed")

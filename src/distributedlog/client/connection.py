@@ -23,6 +23,8 @@ from distributedlog.wire import APIS, Api, ErrorCode
 from distributedlog.wire.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 SOFTWARE_NAME = "distributedlog"
+CLOSING_SECONDS_MAX = 1.0
+"""So long a closed connection may take to send what was written before: a peer may take nothing more."""
 
 
 class Connection(asyncio.Protocol):
@@ -131,10 +133,17 @@ class Connection(asyncio.Protocol):
         self.begin_unanswered(request, version_max=version_max)
 
     async def close(self) -> None:
-        """Whoever still waits gets ConnectionLost."""
-        if self._transport is not None:
-            self._transport.close()
-            await asyncio.shield(self._closed)
+        """Whoever still waits gets ConnectionLost. Cancelled meanwhile, it is closed all the same."""
+        if self._transport is None:
+            return
+        self._transport.close()
+        if not self._closed.done():
+            last_moment = self._loop.call_later(CLOSING_SECONDS_MAX, self._transport.abort)
+            try:
+                await asyncio.shield(self._closed)
+            finally:
+                last_moment.cancel()
+                self._transport.abort()
 
     async def _agree_on_versions(self) -> None:
         api = APIS[API_VERSIONS]

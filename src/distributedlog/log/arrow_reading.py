@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-import pyarrow
-
 from distributedlog.log.errors import CorruptLog
 from distributedlog.log.record_reading import Fetch
 from distributedlog.records import CorruptBatchError
 from distributedlog.records.columns import COLUMNS, SCHEMA, decode_chunk
+
+# isort: split
+# Behind the columns, which say how to get it where it is missing.
+import pyarrow
 
 COLUMNS_CHUNK_BYTES: Final = 4 << 20
 

@@ -69,6 +69,8 @@ class CompactionJob:
     last_of_producers: dict[int, LastOfProducer]
     now_ms: int
     map_bytes_max: int = MAP_BYTES_MAX
+    #: How often the log had been cut when the job was made: what it read may since have been replaced.
+    cuts: int = 0
     #: Filled by `run`: the groups of segments that each have their ``.cleaned`` successor now, and the
     #: offset up to which the log is clean when they are swapped in.
     groups: list[list[Segment]] = field(default_factory=list)

@@ -57,14 +57,19 @@ def begin_compaction(log: "PartitionLog", now_ms: int, *, even_if_little: bool) 
             for entry in log.producer_states.entries()
         },
         now_ms=now_ms,
+        cuts=log.cuts,
     )
 
 
 def complete_compaction(log: "PartitionLog", job: CompactionJob) -> list[Path]:
     """Swap the compacted segments in; returns the files that may be removed after a delay.
 
-    A group of which retention or a truncation took a segment meanwhile is left as it is.
+    A group of which retention took a segment meanwhile is left as it is. After a truncation all are: a
+    segment that was cut and filled anew has the same name and other records.
     """
+    if job.cuts != log.cuts:
+        job.discard()
+        return []
     gone: list[Path] = []
     present = {id(segment) for segment in log.segments.sealed}
     whole = [old for old in job.groups if all(id(segment) in present for segment in old)]

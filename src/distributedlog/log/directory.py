@@ -30,12 +30,13 @@ from distributedlog.log.errors import (
     CorruptLog,
     DirectoryNotWritable,
     DiskFull,
-    InvalidTopicName,
     LogClosed,
     LogDirectoryOffline,
     LogError,
+    LogOfParentProcess,
 )
 from distributedlog.log.files import FULL_DISK_ERRORS, REAL_FILES, Files
+from distributedlog.log.forking import hold
 from distributedlog.log.loading import RecoveryReport, open_partition_log
 from distributedlog.log.offset_journal import OffsetJournal, OffsetKind
 from distributedlog.log.partition_log import PartitionLog
@@ -47,12 +48,11 @@ from distributedlog.log.partition_metadata import (
     PartitionMetadata,
     format_id,
 )
+from distributedlog.log.topic_names import check_topic_name
 
 CLEAN_SHUTDOWN_NAME: Final = ".kafka_cleanshutdown"
 CLEAN_SHUTDOWN_CONTENT: Final = b'{"version":0,"brokerEpoch":-1}'
-TOPIC_NAME_LENGTH_MAX: Final = 249
 FILE_NAME_LENGTH_MAX: Final = 255
-_TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 _PARTITION_DIRECTORY: Final = re.compile(r"(.+)-(\d+)")
 DELETED_DIRECTORY_SUFFIX: Final = "-delete"
 _DELETED_DIRECTORY: Final = re.compile(r".+\.[0-9a-f]{32}-delete")
@@ -107,6 +107,7 @@ class LogDirectory:
         except BaseException:
             self._lock.release()
             raise
+        hold(self)
 
     def __repr__(self) -> str:
         return f"LogDirectory({str(self.path)!r}, {len(self.logs)} logs)"
@@ -287,6 +288,8 @@ class LogDirectory:
         for key, log in self.logs.items():
             if log.first_dirty_offset:
                 clean_offsets[key] = log.first_dirty_offset
+            else:
+                clean_offsets.pop(key, None)
             recovery_points[key] = log.recovery_point
             high_watermarks[key] = log.high_watermark
             if log.log_start_offset > log.segments[0].base_offset or log.has_unsynced_names:
@@ -365,6 +368,14 @@ class LogDirectory:
         self._closed = True
         self._release()
 
+    def leave_to_parent(self) -> None:
+        """In a forked process; the lock and what is not yet on the disk stay with the parent."""
+        self._closed = True
+        for log in self.logs.values():
+            log.note_offset = lambda *_: None
+            log.abandon(LogOfParentProcess(str(self.path)))
+        self._lock.release()
+
     def _release(self) -> None:
         for log in self.logs.values():
             log.abandon()
@@ -387,9 +398,3 @@ def _error_for(path: Path, error: OSError) -> LogError:
     ):
         return DirectoryNotWritable(str(path), error)
     return LogDirectoryOffline(str(path), error)
-
-
-def check_topic_name(topic: str) -> None:
-    """Kafka's rule for names, which are also names of directories."""
-    if topic in ("", ".", "..") or len(topic) > TOPIC_NAME_LENGTH_MAX or not _TOPIC_NAME.fullmatch(topic):
-        raise InvalidTopicName(topic)

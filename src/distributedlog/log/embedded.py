@@ -15,24 +15,35 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from distributedlog.log.cleaner import CompactionStats
 from distributedlog.log.config import FlushMode, FlushPolicy, LogConfig
 from distributedlog.log.directory import LogDirectory, wall_clock_ms
 from distributedlog.log.embedded_layout import PARTITION, TOPIC
-from distributedlog.log.entries import AnyRecord, Entry, Headers, compression_of, explained, fields_of
+from distributedlog.log.entries import (
+    RECORD_OVERHEAD_MAX,
+    AnyRecord,
+    Entry,
+    Headers,
+    compression_of,
+    explained,
+    fields_of,
+    headers_size_max,
+)
 from distributedlog.log.errors import (
     InvalidRecord,
     LogClosed,
     LogDirectoryOffline,
     LogError,
+    LogOfParentProcess,
     OffsetOutOfRange,
     RecordTooLarge,
 )
 from distributedlog.log.files import REAL_FILES, FileRegion, Files
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.flush_thread import FlushThread
+from distributedlog.log.forking import hold
 from distributedlog.log.group_commit import GroupCommit
 from distributedlog.log.loading import RecoveryReport
 from distributedlog.log.readable import ReadableLog
@@ -44,9 +55,6 @@ from distributedlog.records import (
     patch_base_offset,
     set_log_append_time,
 )
-
-if TYPE_CHECKING:
-    pass
 
 LEADER_EPOCH: Final = 0
 #: Bytes of records that `append_many` puts into one batch before it begins the next.
@@ -98,7 +106,7 @@ class Log(ReadableLog):
             self._directory.abandon()
             raise
         self._log.writer.make_room = self._make_room
-        self._closed = False
+        self._closed: LogClosed | None = None
         self._acks_flush = self.flush_policy.flush == "ack"
         self._flushes_in_intervals = self.flush_policy.flush == "interval"
         self._needs_the_long_way = bool(
@@ -114,6 +122,7 @@ class Log(ReadableLog):
         )
         self._log.advance_high_watermark(self._log.log_end_offset)
         self._known_segments = len(self._log.segments)
+        hold(self)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{self.start_offset}..{self.end_offset}"
@@ -199,9 +208,11 @@ class Log(ReadableLog):
             if keys_needed and key is None:
                 raise InvalidRecord("a record without a key, which a compacted log cannot keep")
             try:
-                size = (len(value) if value else 0) + (len(key) if key else 0)
+                size = RECORD_OVERHEAD_MAX + (len(value) if value else 0) + (len(key) if key else 0)
+                if headers:
+                    size += headers_size_max(headers)
                 timestamp = now_ms if timestamp is None else index(timestamp)
-            except TypeError as error:
+            except (TypeError, ValueError, AttributeError) as error:
                 raise explained(error, key, value, headers, timestamp) from error
             if builder.records_count and builder.size + size > size_max:
                 yield builder.build(0, LEADER_EPOCH)
@@ -338,13 +349,13 @@ class Log(ReadableLog):
         with self._lock:
             if self._closed:
                 return
-            self._closed = True
+            self._closed = LogClosed(str(self._directory.path))
         was_offline = self._log.writer.offline
         self._flush_thread.stop()
         with suppress(LogError):
             # Those who wait for the disk get what they wait for.
             self._commit.wait_for(self._log.log_end_offset)
-        self._commit.stop(LogClosed(str(self._directory.path)))
+        self._commit.stop(self._closed)
         with self._lock:
             self._directory.close()
         offline = self._log.writer.offline
@@ -354,7 +365,13 @@ class Log(ReadableLog):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise LogClosed(str(self._directory.path))
+            raise self._closed
+
+    def leave_to_parent(self) -> None:
+        """In a forked process, where a thread that held the lock at that moment will never give it back."""
+        self._lock = threading.RLock()
+        self._compacting = threading.Lock()
+        self._closed = LogOfParentProcess(str(self._directory.path))
 
     def __enter__(self) -> Self:
         return self

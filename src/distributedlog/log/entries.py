@@ -1,8 +1,12 @@
 """What an embedded log takes as a record, and what it says to anything else."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from distributedlog.records import Compression, InvalidRecordError, Record
+
+#: Attributes, the varints of a record (its length, the two deltas, three more lengths); those of a header.
+RECORD_OVERHEAD_MAX: Final = 1 + 5 + 10 + 5 + 3 * 5
+HEADER_OVERHEAD_MAX: Final = 2 * 5
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -30,6 +34,13 @@ def fields_of(record: AnyRecord) -> tuple[bytes | None, bytes | None, Headers, i
     if isinstance(record, tuple) and len(record) == 2:
         return record[0], record[1], (), None
     raise TypeError(f"a record is an Entry, a (key, value) pair or bytes, not {record!r:.100}")
+
+
+def headers_size_max(headers: Headers) -> int:
+    """Bytes that they take in a record, or a few more."""
+    return sum(
+        HEADER_OVERHEAD_MAX + len(key.encode()) + (len(value) if value else 0) for key, value in headers
+    )
 
 
 def explained(

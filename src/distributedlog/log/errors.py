@@ -81,8 +81,21 @@ class LogClosed(LogError):
     """Use of a log, or of a file of it, after close()."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is closed; open it again to use it")
+        super().__init__(self._sentence(path))
         self.path = path
+
+    def _sentence(self, path: str) -> str:
+        return f"{path} is closed; open it again to use it"
+
+
+class LogOfParentProcess(LogClosed):
+    """Use, in a forked process, of a log that its parent has open for writing."""
+
+    def _sentence(self, path: str) -> str:
+        return (
+            f"{path} was opened for writing before this process was forked, and belongs to its parent; read "
+            "it here with a LogReader of your own"
+        )
 
 
 class ReadOnlyLog(LogError):

@@ -10,7 +10,6 @@ that a look with the wrong record_size does no harm; what was discarded is cut o
 A slot of zeros, which a loss of power may leave, is never good: below 2**31 - 1 zeros the CRC is not zero.
 """
 
-import errno
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
@@ -27,15 +26,16 @@ from distributedlog.log.errors import (
     InvalidRecord,
     LogClosed,
     LogDirectoryOffline,
+    LogOfParentProcess,
     OffsetOutOfRange,
     ReadOnlyLog,
 )
-from distributedlog.log.files import REAL_FILES, Buffer, Files, OpenFile, write_fully
+from distributedlog.log.files import FULL_DISK_ERRORS, REAL_FILES, Buffer, Files, OpenFile, write_fully
+from distributedlog.log.forking import hold
 
 CRC_SIZE: Final = 4
 RECORD_SIZE_MAX: Final = 2**30
 _CHUNK_BYTES: Final = 1 << 20
-_FULL_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class FixedRecordLog:
@@ -47,6 +47,8 @@ class FixedRecordLog:
     """
 
     __slots__ = (
+        "__weakref__",
+        "_closed",
         "_count",
         "_failure",
         "_file",
@@ -76,6 +78,7 @@ class FixedRecordLog:
         self.slot_size = record_size + CRC_SIZE
         self._files = files
         self._read_only = read_only
+        self._closed: LogClosed | None = None
         self._failure: LogDirectoryOffline | None = None
         self._is_dirty = False
         self._is_new = not read_only and not self.path.exists()
@@ -86,6 +89,8 @@ class FixedRecordLog:
             self._lock(self._file)
         self._count = self._count_good(0)
         self._must_cut = self.discarded_bytes >= self.slot_size
+        if not read_only:
+            hold(self)
 
     @classmethod
     def open(cls, path: Path | str, record_size: int, *, read_only: bool = False) -> Self:
@@ -158,6 +163,11 @@ class FixedRecordLog:
         finally:
             self._file = None
             file.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: two that count the slots on their own would write over each other's."""
+        self._closed = LogOfParentProcess(str(self.path))
+        self._file = None
 
     # Reading
 
@@ -264,7 +274,7 @@ class FixedRecordLog:
             self._files.truncate(file.fd, self._count * self.slot_size)
         except OSError as second:
             raise self._fail(second) from error
-        if error.errno in _FULL_DISK:
+        if error.errno in FULL_DISK_ERRORS:
             raise DiskFull(str(self.path)) from error
         raise self._fail(error) from error
 
@@ -281,7 +291,7 @@ class FixedRecordLog:
 
     def _opened(self) -> OpenFile:
         if self._file is None:
-            raise LogClosed(str(self.path))
+            raise self._closed or LogClosed(str(self.path))
         return self._file
 
     def _lock(self, file: OpenFile) -> None:

@@ -23,7 +23,8 @@ from distributedlog.log.partition_metadata import PARTITION_METADATA, PartitionM
 from distributedlog.log.readable import ReadableLog
 from distributedlog.log.reading import find_timestamp, read_region
 from distributedlog.log.record_reading import read_records
-from distributedlog.log.segment import LOG_SUFFIX, Segment, segment_path
+from distributedlog.log.segment import Segment
+from distributedlog.log.segment_files import LOG_SUFFIX, segment_path
 from distributedlog.log.segments import SegmentList
 from distributedlog.records import Record
 
@@ -150,16 +151,27 @@ class LogReader(ReadableLog):
         return known
 
     def _refresh(self) -> None:
-        """Take in new, deleted and swapped segments, and what the newest one holds by now."""
+        """Take in new, deleted and swapped segments, and what the newest one holds by now.
+
+        What is seen must have been there at one time, all of it: of a compaction's swap seen in part, or a
+        roll, the reader would take offsets for missing that have only moved. So it looks until nothing moves.
+        """
         if self._closed:
             raise LogClosed(str(self._root))
+        for _ in range(ATTEMPTS_MAX):
+            with suppress(FileNotFoundError):
+                base_offsets = list_directory(self._directory).base_offsets
+                self._take_in(base_offsets)
+                now = list_directory(self._directory).base_offsets
+                if now[: len(base_offsets)] == base_offsets:  # what a busy writer adds behind does no harm
+                    return
+        raise LogNotFound(str(self._root))
+
+    def _take_in(self, base_offsets: list[int]) -> None:
+        """FileNotFoundError when one of the segments is gone."""
         known: dict[int, tuple[int, Segment]] = {}
-        base_offsets = list_directory(self._directory).base_offsets
         for base_offset in base_offsets:
-            try:
-                inode = os.stat(segment_path(self._directory, base_offset, LOG_SUFFIX)).st_ino
-            except FileNotFoundError:
-                continue
+            inode = os.stat(segment_path(self._directory, base_offset, LOG_SUFFIX)).st_ino
             before = self._known.get(base_offset)
             if before is not None and before[0] == inode:
                 known[base_offset] = before

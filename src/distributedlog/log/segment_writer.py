@@ -55,7 +55,7 @@ class SegmentWriter:
         self.offline: LogDirectoryOffline | None = None
         self._files = files
         self._before_roll = before_roll
-        self._closed = False
+        self._closed: LogClosed | None = None
         self._roll_clock_is_record_time = False
         self._roll_after_ms = 0
         self.resume(segments.active)
@@ -146,8 +146,8 @@ class SegmentWriter:
     def check_writable(self) -> None:
         if self.offline is not None:
             raise self.offline
-        if self._closed:
-            raise LogClosed(str(self.directory))
+        if self._closed is not None:
+            raise self._closed
 
     def _after_failure(self, error: OSError, undo: Callable[[], None]) -> None:
         """Undo; then return when room was made for another try, or raise what the error means."""
@@ -179,5 +179,6 @@ class SegmentWriter:
             return DiskFull(str(self.directory))
         return self.go_offline(error)
 
-    def close(self) -> None:
-        self._closed = True
+    def close(self, reason: LogClosed | None = None) -> None:
+        """No more writes; who tries gets the reason."""
+        self._closed = reason or LogClosed(str(self.directory))

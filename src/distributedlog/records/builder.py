@@ -109,12 +109,14 @@ class BatchBuilder:
             self._base_timestamp = self._max_timestamp = timestamp
         buffer = self._buffer
         try:
-            if value is None or headers:
+            if headers or type(value) is not bytes:
                 body = _encode_body(timestamp - self._base_timestamp, count, key, value, headers)
             elif key is None:
                 length = VARINT[len(value)]
                 delta = _TIMESTAMP_DELTA[timestamp - self._base_timestamp]
                 body = b"".join((delta, VARINT[count], _NULL, length, value, _NO_HEADERS))
+            elif type(key) is not bytes:
+                body = _encode_body(timestamp - self._base_timestamp, count, key, value, headers)
             else:
                 length = VARINT[len(value)]
                 delta = _TIMESTAMP_DELTA[timestamp - self._base_timestamp]
@@ -146,11 +148,13 @@ class BatchBuilder:
                 if not count:
                     self._base_timestamp = base = latest = timestamp
                 try:
-                    if value is None or headers:
+                    if headers or type(value) is not bytes:
                         body = _encode_body(timestamp - base, count, key, value, headers)
                     elif key is None:
                         delta = timestamp_delta[timestamp - base]
                         body = join((delta, varint[count], null, varint[len(value)], value, no_headers))
+                    elif type(key) is not bytes:
+                        body = _encode_body(timestamp - base, count, key, value, headers)
                     else:
                         delta = timestamp_delta[timestamp - base]
                         length = varint[len(value)]
@@ -258,6 +262,16 @@ def _encode_body(
 def _add_nullable(parts: list[bytes], data: bytes | None) -> None:
     if data is None:
         parts.append(_NULL)
-    else:
-        parts.append(VARINT[len(data)] if len(data) < len(VARINT) else encode_varint(len(data)))
-        parts.append(data)
+        return
+    if type(data) is not bytes:
+        data = _as_bytes(data)
+    parts.append(VARINT[len(data)] if len(data) < len(VARINT) else encode_varint(len(data)))
+    parts.append(data)
+
+
+def _as_bytes(data: object) -> bytes:
+    """The length of an array, or of a view of one, counts its items and not its bytes: a record that said it
+    could never be read again."""
+    if isinstance(data, bytes | bytearray | memoryview):
+        return bytes(data)
+    raise TypeError(f"a record holds bytes or None, not {type(data).__name__}")

@@ -14,7 +14,8 @@ except ImportError as error:
     ) from error
 
 from distributedlog.records.columns_decode import ArrowChunk, decode_chunk, decode_to_arrow
-from distributedlog.records.columns_encode import encode_from_arrow
+from distributedlog.records.columns_encode import encode_columns, encode_from_arrow
+from distributedlog.records.columns_from_arrow import BytesColumn, RecordColumns
 from distributedlog.records.columns_read_committed import AbortedTransaction
 from distributedlog.records.columns_schema import COLUMNS, HEADERS_TYPE, SCHEMA
 
@@ -24,7 +25,10 @@ __all__ = [
     "SCHEMA",
     "AbortedTransaction",
     "ArrowChunk",
+    "BytesColumn",
+    "RecordColumns",
     "decode_chunk",
     "decode_to_arrow",
+    "encode_columns",
     "encode_from_arrow",
 ]

@@ -121,7 +121,7 @@ def decode_chunk(
     data, table, consumed = read_table(buffer, check_crc=check_crc)
     wanted = select_batches(buffer, table, start_offset, last_offset, aborted)
     payloads = open_payloads(data, table, wanted, payload_size_max, decompressed_size_max)
-    records = _decode(payloads, start_offset, last_offset, columns)
+    records = decode_payloads(payloads, start_offset, last_offset, columns)
     is_cut = payloads.left_out is not None
     if is_cut:
         consumed = int(table[payloads.left_out, POSITION])
@@ -141,7 +141,7 @@ def _check_columns(columns: Sequence[str]) -> None:
         raise ValueError(f"a column is named twice among {', '.join(columns)}")
 
 
-def _decode(
+def decode_payloads(
     payloads: Payloads, start_offset: int, last_offset: int, columns: Sequence[str]
 ) -> pa.RecordBatch:
     table = payloads.table

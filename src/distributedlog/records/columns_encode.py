@@ -82,6 +82,24 @@ def encode_from_arrow(
     return output
 
 
+def encode_columns(
+    columns: RecordColumns,
+    *,
+    batch_size_max: int = BATCH_SIZE_MAX,
+    compression: Compression = Compression.NONE,
+    compression_level: int | None = None,
+) -> tuple[bytearray, list[int]]:
+    """(batches, their positions and the end of the last) for whoever still has to fill in the headers.
+
+    Offsets start at 0 in the first batch and run on; there are no producer id, no sequence and no CRCs.
+    """
+    header = (0, NO_LEADER_EPOCH, int(compression), NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE)
+    batches, positions = _write(columns, batch_size_max, header)
+    if compression != Compression.NONE:
+        return _compress(batches, positions, compression, compression_level)
+    return batches, positions
+
+
 def _check_columns(names: list[str]) -> None:
     for name in names:
         if name not in COLUMNS:

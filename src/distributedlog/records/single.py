@@ -40,7 +40,7 @@ def encode_single(
 
     Uncompressed and without a producer id.
     """
-    if value is None or headers:
+    if headers or type(value) is not bytes or not (key is None or type(key) is bytes):
         record = (timestamp, key, value, headers)
         return bytes(encode_batch((record,), base_offset=base_offset, leader_epoch=leader_epoch))
     value_size = len(value)

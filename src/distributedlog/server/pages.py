@@ -144,7 +144,13 @@ class NodePages:
         return by_name
 
     def _add_groups(self, page: Page) -> None:
-        page.gauge("dlog_group_lag", "Records between a committed offset and the log's end.", self._lags())
+        ends: tuple[tuple[str, str, Callable[[Partition], int]], ...] = (
+            ("dlog_group_lag", "the log's end", lambda partition: partition.log.high_watermark),
+            ("dlog_group_committed_lag", "the first open transaction or the log's end",
+             lambda partition: partition.log.last_stable_offset),
+        )  # fmt: skip
+        for name, what, end_of in ends:
+            page.gauge(name, f"Records between a committed offset and {what}.", self._lags(end_of))
 
     def _add_transactions(self, page: Page) -> None:
         figures = self._broker.transactions.figures()
@@ -165,11 +171,11 @@ class NodePages:
             [({}, figures.timed_out)],
         )
 
-    def _lags(self) -> Iterator[tuple[dict[str, object], float]]:
+    def _lags(self, end_of: "Callable[[Partition], int]") -> Iterator[tuple[dict[str, object], float]]:
         for group, topic, index, offset in self._broker.groups.committed_offsets():
             partition = self._broker.partitions.get(topic, index)
             if partition is not None:
-                lag = max(partition.log.high_watermark - offset, 0)
+                lag = max(end_of(partition) - offset, 0)
                 yield {"group": group, "topic": topic, "partition": index}, lag
 
     # -- /api/metadata ------------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 import pytest
 
 from distributedlog.client.errors import InvalidOption
-from distributedlog.client.partitioner import murmur2
-from distributedlog.client.producer.partitioners import murmur3, partitioner_of
+from distributedlog.client.producer.partitioners import murmur2, murmur3, partitioner_of
 
 #: Kafka's own: org.apache.kafka.common.utils.UtilsTest.testMurmur2, as signed 32-bit numbers.
 JAVA_MURMUR2 = {

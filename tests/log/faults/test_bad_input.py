@@ -4,6 +4,7 @@ and nothing that is sound is lost."""
 import os
 import subprocess
 import sys
+from array import array
 from contextlib import suppress
 
 import pytest
@@ -302,6 +303,79 @@ def test_open_close_and_use_leave_nothing_open(memory_path):
     assert open_descriptors() == before
 
 
+AS_ANOTHER_USER = """
+import os, sys
+if os.geteuid() == 0:
+    from distributedlog.log import Log, LogReader  # what this user may read, the other perhaps may not
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+from distributedlog.log import Log, LogReader
+from distributedlog.log.errors import DirectoryNotWritable
+try:
+    Log(sys.argv[1])
+except DirectoryNotWritable as error:
+    print("refused", error)
+if sys.argv[2] == "readable":
+    with LogReader(sys.argv[1]) as reader:
+        print("read", [record.value for record in reader.read()])
+"""
+
+
+def as_another_user(path, expectation="unreadable"):
+    """What a process says that has no rights but those the mode of a file gives: root's own ignores it."""
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ANOTHER_USER, path, expectation],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def permissions(path):
+    return {each: each.stat().st_mode for each in [path, *path.rglob("*")]}
+
+
+@pytest.mark.parametrize(
+    "locked", [".", "log-0", "offsets.journal", ".lock", "log-0/*.log", "meta.properties"]
+)
+def test_a_directory_that_may_be_read_and_not_written_is_named_and_read(memory_path, locked):
+    """Read-only are all of it, or just the one thing; readers need no right to write."""
+    memory_path.chmod(0o755)
+    write_log(memory_path, clean=False)
+    before = {path: path.read_bytes() for path in memory_path.rglob("*") if path.is_file()}
+    modes = permissions(memory_path)
+    for path in modes:
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    target = max(memory_path.glob(locked)) if "*" in locked else memory_path / locked
+    for path in [target, *(target.rglob("*") if locked == "." else ())]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        said = as_another_user(memory_path, "readable")
+    finally:
+        for path, mode in modes.items():
+            path.chmod(mode)
+    values = [b"%032d" % number for number in range(RECORDS)]
+    assert f"read {values}" in said
+    if locked != "meta.properties":  # which is read and no more
+        assert said.startswith("refused cannot write to ")
+        assert str(memory_path) in said
+        assert {path: path.read_bytes() for path in before if path.name != ".lock"} == {
+            path: data for path, data in before.items() if path.name != ".lock"
+        }
+
+
+def test_a_directory_that_cannot_be_made_is_named(memory_path):
+    memory_path.chmod(0o555)
+    try:
+        said = as_another_user(memory_path / "below")
+    finally:
+        memory_path.chmod(0o755)
+    assert said.startswith(f"refused cannot write to {memory_path / 'below'}")
+
+
 SECOND_WRITER = """
 import sys
 from distributedlog import Log
@@ -344,6 +418,24 @@ def test_a_record_over_the_limit_is_refused_and_the_log_goes_on(memory_path):
         assert read_offsets(log) == list(range(end_offset + 1))
 
 
+@pytest.mark.parametrize("limit", [400, 2000, 1 << 20])
+def test_append_many_parts_what_fits_alone_but_not_together(memory_path, limit):
+    """Whatever of a record it is that takes the room: each of these is accepted by itself."""
+    whole = limit - 100
+    records = [
+        Entry(None, b"v", (("h", b"x" * whole),)),
+        Entry(None, b"v" * (whole // 2), ()),
+        Entry(None, b"v", (("h" * (whole // 3), b"x" * (whole // 3)), ("i", None))),
+        Entry(b"k" * (whole // 2), b"v" * (whole // 2)),
+        *[Entry(None, b"")] * 40,
+    ]
+    with Log(memory_path, config={"max.message.bytes": limit}) as log:
+        for record in records:
+            log.append_many([record])
+        assert log.append_many(records * 3) == range(len(records), 4 * len(records))
+        assert [record.value for record in log.read(len(records))] == [each.value for each in records * 3]
+
+
 def test_reads_below_the_start_and_beyond_the_end_name_the_limits(memory_path):
     with Log(memory_path, config=CONFIG) as log:
         log.append_many([b"v" * 100] * 3)
@@ -374,6 +466,9 @@ WRONG = [
     {"value": b"v", "timestamp": 1 << 63},
     {"value": b"v", "timestamp": -(1 << 63) - 1},
     {"value": [b"v"]},
+    {"value": array("i", [1, 2, 3])},
+    {"key": array("i", [1, 2, 3]), "value": b"v"},
+    {"value": b"v", "headers": (("a", array("i", [1, 2, 3])),)},
 ]
 
 

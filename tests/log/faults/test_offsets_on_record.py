@@ -9,6 +9,7 @@ from distributedlog.log.truncation import truncate_fully_and_start_at, truncate_
 from distributedlog.records import BatchBuilder
 
 NOW_MS = 1_700_000_000_000
+COMPACTED = LogConfig.from_kafka({"segment.bytes": "400", "cleanup.policy": "compact"})
 CONFIG = LogConfig.from_kafka({"segment.bytes": "400", "retention.ms": "-1"})
 
 
@@ -17,7 +18,7 @@ def append(log, count, size=1):
     for _ in range(count):
         builder = BatchBuilder()
         for _ in range(size):
-            builder.append(NOW_MS, None, b"v" * 30, ())
+            builder.append(NOW_MS, b"k", b"v" * 30, ())
         log.append(builder.build(), now_ms=NOW_MS)
     log.advance_high_watermark(log.log_end_offset)
     return log.log_end_offset
@@ -140,4 +141,28 @@ def test_a_start_beyond_a_lost_end_does_not_come_true_later(opened, memory_path)
     directory.abandon()
     directory, log = reopened(memory_path)
     assert (log.log_start_offset, log.log_end_offset) == (5, 11)
+    directory.close()
+
+
+@pytest.mark.parametrize("are_checkpointed", [True, False], ids=["checkpoints", "journal"])
+@pytest.mark.parametrize("end_offset", [0, 5])
+def test_what_comes_after_a_truncation_of_compacted_records_stays_dirty(
+    memory_path, end_offset, are_checkpointed
+):
+    directory = LogDirectory(memory_path, clock_ms=lambda: NOW_MS)
+    log = directory.open_log("t", 0, COMPACTED)
+    append(log, 30)
+    log.flush()
+    job = log.begin_compaction(NOW_MS, even_if_little=True)
+    job.run()
+    log.complete_compaction(job)
+    directory.write_checkpoints()
+    assert log.first_dirty_offset > 20
+    truncate_fully_and_start_at(log, end_offset, NOW_MS)
+    append(log, 30)
+    if are_checkpointed:
+        directory.write_checkpoints()
+    directory.abandon()
+    directory = LogDirectory(memory_path, clock_ms=lambda: NOW_MS)
+    assert directory.open_log("t", 0, COMPACTED).first_dirty_offset == end_offset
     directory.close()

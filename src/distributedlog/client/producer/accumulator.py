@@ -12,15 +12,16 @@ from collections import deque
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from distributedlog.client.errors import BlockedLoop, InvalidOption, RecordTooLarge
+from distributedlog.client.errors import BlockedLoop, BrokerError, InvalidOption, RecordTooLarge
 from distributedlog.client.producer.batch import RECORD_OVERHEAD, Batch, headers_size
 from distributedlog.client.producer.future import RecordFuture
 from distributedlog.client.producer.lane import Lane
 from distributedlog.client.producer.partitioners import IS_DECIDED_BY_KEY, partitioner_of
+from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from distributedlog.client.errors import ClientError
     from distributedlog.client.producer.settings import ProducerSettings
@@ -66,7 +67,7 @@ class Accumulator:
         self.waiting_for_room: deque[Callable[[], object]] = deque()
         self._clock = clock
         self._wake = wake
-        self._choose = choose
+        self.choose = choose
         self._serial = 0
         self._batch_size = settings.batch_size
         self._record_size_max = min(settings.max_request_size, settings.buffer_memory)
@@ -74,8 +75,8 @@ class Accumulator:
         self._max_request_size = settings.max_request_size
         self._linger_seconds = settings.linger_ms / 1000
         self._delivery_seconds = settings.delivery_timeout_ms / 1000
-        self._partitioner = partitioner_of(settings.partitioner)
-        self._is_decided_by_key = self._partitioner in IS_DECIDED_BY_KEY
+        self.partitioner = partitioner_of(settings.partitioner)
+        self._is_decided_by_key = self.partitioner in IS_DECIDED_BY_KEY
 
     # What callers' threads do
 
@@ -167,7 +168,7 @@ class Accumulator:
         )
 
     def _partitioned(self, lanes: TopicLanes, key: bytes | None) -> Lane:
-        partition = self._partitioner(lanes.name, key, len(lanes.lanes))
+        partition = self.partitioner(lanes.name, key, len(lanes.lanes))
         if partition is None:
             return lanes.sticky
         lane = self._lane_of(lanes, partition)
@@ -241,27 +242,38 @@ class Accumulator:
         lane.waiting.append(batch)
         lanes = self.topics.get(lane.partition.topic)
         if lanes is not None and lanes.sticky is lane:
-            lanes.sticky = self._choose(lanes.lanes)
+            lanes.sticky = self.choose(lanes.lanes)
 
     def ripe_at(self, batch: Batch) -> float:
         """When an open batch has lingered long enough: at once where somebody waits for memory."""
         return 0.0 if self.waiting_for_room else batch.created_at + self._linger_seconds
 
-    def add_waiting(self, batches: Iterable[Batch]) -> None:
-        """Whole batches that somebody else has built: they wait behind what the lane has."""
+    def add_waiting(self, lanes: TopicLanes, batches: Sequence[Batch]) -> bool:
+        """Take whole batches that somebody else has built, all or none: they wait behind what lanes have.
+
+        False when there is no room: see `wait_for_room`.
+        """
+        size = sum(batch.size for batch in batches)
         with self.lock:
             if self.refusal is not None:
                 raise self.refusal
+            if self.topics.get(lanes.name) is not lanes:
+                raise deleted_topic(lanes.name)
+            if self.buffered_bytes and self.buffered_bytes + size > self._buffer_memory:
+                return False
+            now = self._clock()
             for batch in batches:
                 self._serial += 1
                 batch.serial = (self._serial,)
+                batch.created_at, batch.deadline = now, now + self._delivery_seconds
                 lane = batch.lane
                 self.close_open(lane)
                 lane.waiting.append(batch)
                 self.active[lane] = None
                 self.unfinished[batch] = None
-                self.buffered_bytes += batch.size
+            self.buffered_bytes += size
             self._wake_sender()
+            return True
 
     def finish(
         self, batch: Batch, base_offset: int, log_append_time_ms: int, error: ClientError | None
@@ -297,6 +309,13 @@ class Accumulator:
                 self.waiting_for_room.popleft()()
             except IndexError:
                 return
+
+
+def deleted_topic(topic: str) -> BrokerError:
+    message = "the topic has been deleted"
+    return BrokerError(
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"write to topic {topic!r}", message, is_retriable=False
+    )
 
 
 def as_bytes(what: str, given: object) -> bytes:

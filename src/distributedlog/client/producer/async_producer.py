@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 from distributedlog.client.background import watch_forks
@@ -12,9 +14,11 @@ from distributedlog.client.cluster_client import ClusterClient
 from distributedlog.client.errors import BufferFull, ClientClosed, ClientError, ForkedClient, InvalidOption
 from distributedlog.client.options import split_options
 from distributedlog.client.producer.accumulator import Accumulator
+from distributedlog.client.producer.load import LoadWatch
 from distributedlog.client.producer.metrics import ProducerMetrics
 from distributedlog.client.producer.sender import Sender
 from distributedlog.client.producer.settings import ProducerSettings
+from distributedlog.client.producer.table_future import TableFuture
 from distributedlog.client.producer.topic_keeper import TopicKeeper
 from distributedlog.client.producer.transaction import AsyncTransaction
 from distributedlog.client.producer.transaction_manager import TransactionManager
@@ -23,11 +27,14 @@ from distributedlog.client.serialisers import checked_callable, serialised
 from distributedlog.client.settings import ClientSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from distributedlog.client.addresses import Address
+    from distributedlog.client.producer.accumulator import TopicLanes
+    from distributedlog.client.producer.batch import Batch
     from distributedlog.client.producer.future import RecordFuture
     from distributedlog.client.producer.lane import Lane
+    from distributedlog.client.producer.tables import TableRows
 
 
 class AsyncProducer:
@@ -51,10 +58,14 @@ class AsyncProducer:
         self._serialize_key = checked_callable("key_serializer", settings.key_serializer)
         self._serialize_value = checked_callable("value_serializer", settings.value_serializer)
         self._is_plain = self._breaker is self._serialize_key is self._serialize_value is None
-        self._accumulator = Accumulator(settings, self._loop.time, self._wake, _any_lane)
+        self._load: LoadWatch | None = None
+        if settings.metadata_api is not None:
+            self._load = LoadWatch(settings.metadata_api, settings.metadata_api_interval_ms / 1000)
+        choose = _any_lane if self._load is None else self._load.choose
+        self._accumulator = Accumulator(settings, self._loop.time, self._wake, choose)
         self._accumulator.loop = self._loop
         self._accumulator.loop_thread_id = threading.get_ident()
-        self._keeper = TopicKeeper(self._client, self._accumulator, settings, self._metrics, _any_lane)
+        self._keeper = TopicKeeper(self._client, self._accumulator, settings, self._metrics, choose)
         self._sender = Sender(self._client, self._accumulator, settings, self._metrics, self._keeper)
         self._transactions: TransactionManager | None = None
         if settings.transactional_id is not None:
@@ -68,6 +79,8 @@ class AsyncProducer:
             )
         self._closing: asyncio.Task[None] | None = None
         watch_forks(self)
+        if self._load is not None:
+            self._load.start()
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,10 +110,77 @@ class AsyncProducer:
         return future
 
     async def send_many(
-        self, topic: str, values: Iterable[Any], *, key: Any = None, headers: Any = None
+        self,
+        topic: str,
+        values: Iterable[Any],
+        *,
+        key: Any = None,
+        headers: Any = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: Callable[..., object] | None = None,
     ) -> list[RecordFuture]:
-        """Take many records with the same key and headers; waits for memory in between."""
-        return [await self.send(topic, value, key=key, headers=headers) for value in values]
+        """Take many records that share all but their values; waits for memory in between."""
+        shared: dict[str, Any] = {"key": key, "headers": headers, "partition": partition}
+        shared |= {"timestamp": timestamp, "on_delivery": on_delivery}
+        return [await self.send(topic, value, **shared) for value in values]
+
+    async def send_table(
+        self,
+        topic: str,
+        table: Any,
+        *,
+        key: str | None = None,
+        value: str | None = None,
+        headers: str | None = None,
+        timestamp: str | None = None,
+        partition: int | str | None = None,
+    ) -> TableFuture:
+        """Take a whole table, a row a record, without an object for each; waits for memory in between.
+
+        Of pyarrow, pandas or polars; needs the extra ``arrow``. The names are those of columns, by default
+        ``value``, ``key``, ``headers``, ``timestamp`` and ``partition`` where there are such; other columns
+        are left out. Values and keys are binary or text: serialisers are for single records. ``partition``
+        may be a number, for all rows. BufferFull says how many rows were taken before.
+        """
+        names = {"key": key, "value": value, "headers": headers, "timestamp": timestamp}
+        rows = self._table_rows(table, names, partition)
+        if topic not in self._accumulator.topics:
+            await self._keeper.learn(topic)
+        lanes = self._accumulator.topics[topic]
+        taken: list[Batch] = []
+        for batches in rows.batches(self._accumulator, lanes):
+            if not self._accumulator.add_waiting(lanes, batches):
+                await self._add_when_there_is_room(lanes, batches, taken)
+            taken += batches
+            await asyncio.sleep(0)
+        return TableFuture(topic, self._accumulator, taken)
+
+    def _table_rows(
+        self, table: Any, names: Mapping[str, str | None], partition: int | str | None
+    ) -> TableRows:
+        from distributedlog.client.producer.tables import TableRows  # noqa: PLC0415  (takes long to load)
+
+        if self._breaker is not None:
+            self._breaker.check()
+        now_ms = time.time_ns() // 1_000_000
+        return TableRows(table, names, partition, now_ms, self._settings, self._accumulator.partitioner)
+
+    async def _add_when_there_is_room(
+        self, lanes: TopicLanes, batches: Sequence[Batch], taken: Sequence[Batch]
+    ) -> None:
+        deadline = self._loop.time() + self._settings.max_block_ms / 1000
+        while True:
+            room = asyncio.Event()
+            self._accumulator.wait_for_room(room.set)
+            if self._accumulator.add_waiting(lanes, batches):
+                return
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await room.wait()
+            except TimeoutError:
+                rows = sum(batch.records_count for batch in taken)
+                raise BufferFull(f"{self._full()}. Of the table {rows} rows were taken") from None
 
     async def flush(self, timeout_seconds: float | None = None) -> None:
         """Wait until all that was taken is acknowledged or has failed; TimeoutError after `timeout_seconds`.
@@ -150,18 +230,22 @@ class AsyncProducer:
         self._accumulator.refusal = error
 
     async def _close(self, timeout_seconds: float | None) -> None:
-        error = ClientClosed("the producer is closed")
-        self._accumulator.refuse(error)
-        try:
-            await self.flush(timeout_seconds)
-        except TimeoutError:
-            self._sender.fail_all(ClientClosed("the producer was closed before this record was acknowledged"))
-        finally:
+        self._accumulator.refuse(ClientClosed("the producer is closed"))
+        async with (
+            contextlib.AsyncExitStack() as ending
+        ):  # the last is done first, each whatever the others do
+            ending.callback(self._accumulator.refuse, ClientClosed("the producer is closed"))
+            ending.push_async_callback(self._client.close)
+            ending.push_async_callback(self._keeper.close)
+            ending.push_async_callback(self._sender.close)
+            if self._load is not None:
+                ending.push_async_callback(self._load.close)
             if self._transactions is not None:
-                await self._transactions.close()
-            await self._sender.close()
-            await self._keeper.close()
-            await self._client.close()
+                ending.push_async_callback(self._transactions.close)
+            left = ClientClosed("the producer was closed before this record was acknowledged")
+            ending.callback(self._sender.end_all, left)
+            with contextlib.suppress(TimeoutError):
+                await self.flush(timeout_seconds)
 
     def _transaction_manager(self) -> TransactionManager:
         if self._transactions is None:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from struct import Struct
 from typing import Final, TypeAlias
 
 from distributedlog.client.errors import InvalidOption
-from distributedlog.client.partitioner import murmur2
 
 Partitioner: TypeAlias = "Callable[[str, bytes | None, int], int | None]"
 
 _POSITIVE: Final = 0x7FFFFFFF
 _UINT32_MAX: Final = 0xFFFFFFFF
+_SEED2: Final = 0x9747B28C
+_MULTIPLIER2: Final = 0x5BD1E995
+_WORD: Final = Struct("<I")
 
 
 def by_murmur2(topic: str, key: bytes | None, partition_count: int) -> int | None:
@@ -46,6 +49,11 @@ def sticky(topic: str, key: bytes | None, partition_count: int) -> int | None:
     return None
 
 
+def load_aware(topic: str, key: bytes | None, partition_count: int) -> int | None:
+    """A key's partition as by default; "wherever" is where the leader has least to do: see ``load``."""
+    return by_murmur2(topic, key, partition_count)
+
+
 class RoundRobin:
     """One partition after the other, record by record, whatever the key."""
 
@@ -53,9 +61,13 @@ class RoundRobin:
         self._next: dict[str, int] = {}
 
     def __call__(self, topic: str, key: bytes | None, partition_count: int) -> int | None:
+        return self.take(topic, 1) % partition_count
+
+    def take(self, topic: str, count: int) -> int:
+        """The number of the next record, of `count` that are numbered now."""
         number = self._next.get(topic, 0)
-        self._next[topic] = number + 1
-        return number % partition_count
+        self._next[topic] = number + count
+        return number
 
 
 _BY_NAME: Final[Mapping[str, Callable[[], Partitioner]]] = {
@@ -65,9 +77,10 @@ _BY_NAME: Final[Mapping[str, Callable[[], Partitioner]]] = {
     "md5": lambda: by_md5,
     "sticky": lambda: sticky,
     "round_robin": RoundRobin,
+    "load_aware": lambda: load_aware,
 }
 
-IS_DECIDED_BY_KEY: Final = frozenset({by_murmur2, by_murmur3, by_md5, sticky})
+IS_DECIDED_BY_KEY: Final = frozenset({by_murmur2, by_murmur3, by_md5, sticky, load_aware})
 """Without a key they do not choose, and a key has its partition for ever."""
 
 
@@ -82,6 +95,28 @@ def partitioner_of(choice: object) -> Partitioner:
     if callable(choice):
         return choice
     raise InvalidOption(f"partitioner is {choice!r}, neither a name nor a callable")
+
+
+def is_by_murmur2(partitioner: Partitioner) -> bool:
+    """Whether its keys go where Kafka's default has them go."""
+    return partitioner in {by_murmur2, load_aware}
+
+
+def murmur2(data: bytes) -> int:
+    """The 32-bit hash of Kafka's clients, without a sign."""
+    length = len(data)
+    value = _SEED2 ^ length
+    words_end = length & ~3
+    for (word,) in _WORD.iter_unpack(data[:words_end]):
+        mixed = word * _MULTIPLIER2 & _UINT32_MAX
+        mixed ^= mixed >> 24
+        value = (value * _MULTIPLIER2 & _UINT32_MAX) ^ (mixed * _MULTIPLIER2 & _UINT32_MAX)
+    if length > words_end:
+        value ^= int.from_bytes(data[words_end:], "little")
+        value = value * _MULTIPLIER2 & _UINT32_MAX
+    value ^= value >> 13
+    value = value * _MULTIPLIER2 & _UINT32_MAX
+    return value ^ value >> 15
 
 
 def murmur3(data: bytes, seed: int = 0) -> int:

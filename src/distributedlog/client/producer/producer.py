@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from distributedlog.client.background import LoopThread
 from distributedlog.client.producer.async_producer import AsyncProducer
+from distributedlog.client.producer.table_future import TableFuture
 from distributedlog.client.producer.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from distributedlog.client.producer.batch import Batch
     from distributedlog.client.producer.future import RecordFuture
     from distributedlog.client.producer.metrics import ProducerMetrics
 
@@ -73,10 +75,52 @@ class Producer:
         return self._thread.run(later)
 
     def send_many(
-        self, topic: str, values: Iterable[Any], *, key: Any = None, headers: Any = None
+        self,
+        topic: str,
+        values: Iterable[Any],
+        *,
+        key: Any = None,
+        headers: Any = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: Callable[..., object] | None = None,
     ) -> list[RecordFuture]:
-        """Take many records with the same key and headers."""
-        return [self.send(topic, value, key=key, headers=headers) for value in values]
+        """Take many records that share all but their values."""
+        shared: dict[str, Any] = {"key": key, "headers": headers, "partition": partition}
+        shared |= {"timestamp": timestamp, "on_delivery": on_delivery}
+        return [self.send(topic, value, **shared) for value in values]
+
+    def send_table(
+        self,
+        topic: str,
+        table: Any,
+        *,
+        key: str | None = None,
+        value: str | None = None,
+        headers: str | None = None,
+        timestamp: str | None = None,
+        partition: int | str | None = None,
+    ) -> TableFuture:
+        """Take a whole table, a row a record, without an object for each; waits for memory in between.
+
+        Of pyarrow, pandas or polars; needs the extra ``arrow``. The names are those of columns, by default
+        ``value``, ``key``, ``headers``, ``timestamp`` and ``partition`` where there are such; other columns
+        are left out. Values and keys are binary or text: serialisers are for single records. ``partition``
+        may be a number, for all rows. BufferFull says how many rows were taken before.
+        """
+        core = self._core
+        accumulator = core._accumulator
+        names = {"key": key, "value": value, "headers": headers, "timestamp": timestamp}
+        rows = core._table_rows(table, names, partition)
+        if topic not in accumulator.topics:
+            self._thread.run(core._keeper.learn(topic))
+        lanes = accumulator.topics[topic]
+        taken: list[Batch] = []
+        for batches in rows.batches(accumulator, lanes):
+            if not accumulator.add_waiting(lanes, batches):
+                self._thread.run(core._add_when_there_is_room(lanes, batches, taken))
+            taken += batches
+        return TableFuture(topic, accumulator, taken)
 
     def flush(self, timeout_seconds: float | None = None) -> None:
         """Wait until all that was taken is acknowledged or has failed, or TimeoutError."""

@@ -19,7 +19,10 @@ class ProducerSettings(Options):
     """As in Kafka's own producer, except that ``batch_size`` is larger: Python pays more for each batch.
 
     ``partitioner`` is a name of ``partitioners.BY_NAME``, or a callable that takes topic, key and number of
-    partitions and returns an index, or None to leave it to the producer.
+    partitions and returns an index, or None to leave it to the producer. ``load_aware`` asks the brokers'
+    HTTP ports, ``metadata_api``, every ``metadata_api_interval_ms``.
+
+    Batches of `send_table` are larger, ``table_batch_size``: their cost is by batch, not by record.
     """
 
     acks: int | str = option(default="all", choices=tuple(ACKS))
@@ -35,6 +38,9 @@ class ProducerSettings(Options):
     compression_level: int | None = None
     enable_idempotence: bool | None = None
     partitioner: Any = "default"
+    metadata_api: str | None = None
+    metadata_api_interval_ms: float = option(default=5_000, least=1)
+    table_batch_size: int = option(default=768 * 1024, least=1)
     transactional_id: str | None = None
     transaction_timeout_ms: int = option(default=60_000, least=1)
     allow_auto_create_topics: bool = True
@@ -55,6 +61,11 @@ class ProducerSettings(Options):
                 )
             if self.enable_idempotence is False:
                 raise InvalidOption(f"{what} needs enable_idempotence, which is False")
+        if (self.partitioner == "load_aware") != (self.metadata_api is not None):
+            raise InvalidOption(
+                "partitioner='load_aware' and metadata_api='host:port,host:port' need each other: the latter "
+                "names the HTTP ports of the brokers (their setting metrics.listener)"
+            )
         if self.transactional_id == "":
             raise InvalidOption("transactional_id is empty; give it a name or leave it out")
 

@@ -6,9 +6,9 @@ import asyncio
 import random
 from typing import TYPE_CHECKING, Any, Final
 
-from distributedlog.client.errors import BrokerError, ClientError, ClusterUnreachable
+from distributedlog.client.errors import BrokerError, ClientClosed, ClientError, ClusterUnreachable
 from distributedlog.client.metadata import TopicMetadata, TopicPartition
-from distributedlog.client.producer.accumulator import TopicLanes
+from distributedlog.client.producer.accumulator import TopicLanes, deleted_topic
 from distributedlog.client.producer.lane import Lane
 from distributedlog.client.retry import Backoff
 from distributedlog.wire import ZERO_UUID, ErrorCode
@@ -51,8 +51,11 @@ class TopicKeeper:
         self._refreshing: asyncio.Task[None] | None = None
         self._aging: asyncio.TimerHandle | None = None
         self._learning: dict[str, asyncio.Task[None]] = {}
+        self._is_closed = False
 
     async def close(self) -> None:
+        """Whoever waits in `learn` gets ClientClosed."""
+        self._is_closed = True
         if self._aging is not None:
             self._aging.cancel()
         tasks: list[asyncio.Task[Any]] = list(self._learning.values())
@@ -68,11 +71,19 @@ class TopicKeeper:
 
     async def learn(self, topic: str) -> None:
         """Look the topic up, created where the broker does that, and make its lanes."""
+        if self._is_closed:
+            raise ClientClosed("the producer is closed")
         task = self._learning.get(topic)
         if task is None:
             task = self._learning[topic] = self._loop.create_task(self._learn(topic))
             task.add_done_callback(lambda _: self._learning.pop(topic, None))
-        await asyncio.shield(task)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            waiting = asyncio.current_task()
+            if waiting is not None and waiting.cancelling():
+                raise
+            raise ClientClosed("the producer is closed") from None
 
     async def _learn(self, topic: str) -> None:
         if topic in self._accumulator.topics:
@@ -109,7 +120,7 @@ class TopicKeeper:
 
     def refresh_soon(self) -> None:
         """Something was wrong: ask the cluster again, not too often."""
-        if self._refreshing is None:
+        if self._refreshing is None and not self._is_closed:
             self._refreshing = self._loop.create_task(self._refresh())
 
     async def _refresh(self) -> None:
@@ -170,12 +181,14 @@ class TopicKeeper:
     def _forget(self, lanes: TopicLanes) -> None:
         with self._accumulator.lock:
             del self._accumulator.topics[lanes.name]
-        self.gave_up(_deleted(lanes.name), lanes.name)
+        self.gave_up(deleted_topic(lanes.name), lanes.name)
 
     def _age(self) -> None:
         """Metadata is looked up anew when it is old, whether or not it turned out wrong."""
         if self._aging is not None:
             self._aging.cancel()
+        if self._is_closed:
+            return
         age = self._client.settings.metadata_max_age_ms / 1000
         self._aging = self._loop.call_later(age, self.refresh_soon)
 
@@ -196,10 +209,3 @@ def _not_there(topic: str, found: TopicMetadata | None) -> BrokerError:
         )
         return BrokerError(code, f"write to topic {topic!r}", message, is_retriable=True)
     return BrokerError(code, f"write to topic {topic!r}")
-
-
-def _deleted(topic: str) -> BrokerError:
-    message = "the topic has been deleted"
-    return BrokerError(
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"write to topic {topic!r}", message, is_retriable=False
-    )
