@@ -12,7 +12,7 @@ from bench.kafka_node import consumer_performance, is_available, producer_perfor
 from bench.side_by_side import Node, against, best_of, create_topics, nodes
 
 RECORDS_BY_SIZE = {100: 1_000_000, 1000: 250_000}
-ROUNDS = 2
+ROUNDS = 3
 
 
 def collect(quick: bool) -> list[Figure]:
@@ -29,9 +29,7 @@ def figures(on: list[Node], quick: bool) -> Iterator[Figure]:
             yield from _of(on, partitions, size, 2_000 if quick else records, 1 if quick else ROUNDS)
 
 
-def _of(
-    on: list[Node], partitions: int, size: int, records: int, rounds: int
-) -> Iterator[Figure]:
+def _of(on: list[Node], partitions: int, size: int, records: int, rounds: int) -> Iterator[Figure]:
     topic = f"java-{size}-{partitions}"
     for node in on:
         create_topics(node, {topic: partitions})

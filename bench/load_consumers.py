@@ -1,7 +1,9 @@
-"""Reading through a client library: `python -m bench.load_consumers CLIENT BOOTSTRAP TOPIC RECORDS` prints JSON.
+"""Reading through a client library.
 
-Each from the beginning of partition 0, outside of any group, as its documentation says it goes fast. The clock
-starts with the first records, which are not counted.
+`python -m bench.load_consumers CLIENT BOOTSTRAP TOPIC RECORDS` prints JSON.
+
+Each from the beginning of partition 0, outside of any group, as its documentation says it goes fast. The
+clock starts with the first records, which are not counted.
 """
 
 import argparse

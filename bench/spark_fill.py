@@ -72,7 +72,8 @@ def fill(
 
 
 def _send(connection: BlockingConnection, topic: str, topic_id: bytes, partition: int, batch: bytes) -> None:
-    data = [TopicProduceData(topic, topic_id, [PartitionProduceData(partition, memoryview(batch))])]
+    counted_from_0 = memoryview(bytes(8) + batch[8:])  # as a producer's batches are
+    data = [TopicProduceData(topic, topic_id, [PartitionProduceData(partition, counted_from_0)])]
     if connection.in_flight >= IN_FLIGHT_MAX:
         _check(connection.receive())
     connection.send(ProduceRequest(acks=1, timeout_ms=30_000, topic_data=data))

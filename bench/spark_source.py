@@ -1,7 +1,7 @@
 """Reading with Spark: our source against Spark's connector, in one session, from one broker.
 
 Both read the same topics in turns; of the rounds the best of each counts. The connector's jars are what
-``sh peers/spark/fetch.sh .peers`` fetches; without them ours is measured alone. The session is that of
+``sh peers/fetch.sh`` fetches; without them ours is measured alone. The session is that of
 `local_session` on two cores, which the broker shares.
 """
 

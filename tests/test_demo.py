@@ -14,11 +14,21 @@ from rich.console import Console
 
 from distributedlog import Entry, Log
 from distributedlog.cli.main import main
-from distributedlog.demo import command, runner, stage
+from distributedlog.demo import broker_process, command, runner, stage
 from distributedlog.demo.figures import Figure, duration
 from distributedlog.demo.orders import VALUE_BYTES, order, orders
 from distributedlog.demo.runner import is_in_memory, run_demo
-from distributedlog.demo.scenes import append, arrow, compaction, durability, kill, look_up, read, verify
+from distributedlog.demo.scenes import (
+    append,
+    arrow,
+    broker,
+    compaction,
+    durability,
+    kill,
+    look_up,
+    read,
+    verify,
+)
 
 RECORDS = 1_500
 DEMO = [sys.executable, "-W", "error", "-m", "distributedlog.demo"]
@@ -33,6 +43,8 @@ def few(monkeypatch, tmp_path):
     monkeypatch.setattr(durability, "THREADS", 4)
     monkeypatch.setattr(durability, "APPENDS_OF_THREAD", 10)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    # Without Java the click stream is left out; tests/test_demo_click_stream.py plays it.
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -48,9 +60,16 @@ def scene(play):
 def test_all_claims_hold(capsys, tmp_path):
     assert main(["demo", "--records", str(RECORDS), "--keep", str(tmp_path / "kept")]) == 0
     out = capsys.readouterr().out
-    assert "All 11 claims above were checked, and hold." in out
+    assert "All 15 claims above were checked, and hold." in out
     assert "FAILED" not in out
-    for what in ("append, 160 at a time", "read as Arrow columns", "recover a killed log", "compact"):
+    for what in (
+        "append, 160 at a time",
+        "read as Arrow columns",
+        "recover a killed log",
+        "compact",
+        "confluent-kafka produces",
+        "restart a killed broker",
+    ):
         assert what in out
     assert out.splitlines()[-1].startswith(f"Next: `dlog log dump {tmp_path / 'kept'}/orders`")
     with Log(tmp_path / "kept" / "orders") as log:
@@ -107,6 +126,12 @@ def test_without_the_extra_arrow_is_left_out(monkeypatch, capsys):
     monkeypatch.setattr(arrow, "find_spec", lambda name: None if name == "numba" else object())
     assert run_demo(10, None, (append, arrow)) == 0
     assert "left out: numba missing; pip install 'distributedlog[arrow]'" in capsys.readouterr().out
+
+
+def test_without_confluent_kafka_the_broker_is_left_out(monkeypatch, capsys):
+    monkeypatch.setattr(broker, "find_spec", lambda _: None)
+    assert run_demo(10, None, (append, broker)) == 0
+    assert "left out: confluent-kafka missing; pip install confluent-kafka" in capsys.readouterr().out
 
 
 def test_a_request_to_stop_leaves_nothing(tmp_path):
@@ -301,6 +326,27 @@ def test_an_error_of_the_log_ends_the_demo_with_a_line(capsys):
     said = failure(capsys, append, scene(flip_a_byte), read, look_up)
     assert "FAILED CorruptLog: " in said
     assert "4/4" not in said  # nothing is played after that
+
+
+def test_a_broker_that_alters_loses_and_forgets_is_noticed(monkeypatch, capsys):
+    """Its client reads something else than the broker has; and where the group stopped is misremembered."""
+
+    def read_other(consumer, count):
+        found = read(consumer, count)
+        last = max(found)
+        return {offset: value for offset, value in found.items() if offset != last} or {last + 1: b""}
+
+    read = broker.read
+    monkeypatch.setattr(broker, "read", read_other)
+    said = failure(capsys, broker)
+    assert "confluent-kafka did not read what it had written" in said
+    assert "400 of 400 acknowledged, 0 failed, 399 found, 1 of them wrong" in said
+    assert "group billing goes on at 101 instead of 100" in said
+
+
+def test_a_broker_that_does_not_start_ends_the_demo_with_a_line(monkeypatch, capsys):
+    monkeypatch.setattr(broker_process, "SETTINGS", ("--set", "no.such.setting=1"))
+    assert "the broker did not start: dlog" in failure(capsys, broker)
 
 
 # -- figures ---------------------------------------------------------------------------------------

@@ -19,6 +19,11 @@ PRINTED = {
         r"sensor-3 25001\.0",
         "25000 of them in the second half",
     ],
+    "at_least_once.py": [
+        "the first worker shipped 7, up to order 6, and died",
+        "the second one went on with order 5",
+        "left out: 0; shipped twice: order 5, order 6",
+    ],
     "embedded_log.py": [
         "the first record got offset 0",
         r"then \[1, 2, 3\]",
@@ -40,6 +45,32 @@ PRINTED = {
         "09:31 reading 571",
         "09:32 reading 572",
         "after the last there is None",
+    ],
+    "produce_and_wait.py": [
+        r"ann signed in: offset 0 of partition 0",
+        r"bob signed in: offset 1 of partition 0",
+        r"ann bought a hat: offset 2 of partition 0",
+        r"refused: a record for 'events' takes up to [0-9]+ bytes",
+        "closed: all that was sent is acknowledged",
+    ],
+    "produce_with_callbacks.py": [
+        "told of the first ones while others are on their way",
+        "10000 stored, 0 failed",
+        "in fewer batches than a tenth of that: True",
+    ],
+    "send_table.py": [
+        "200000 rows in 4 partitions",
+        *(f"partition {index}: [0-9]+ rows, offsets 0 to [0-9]+" for index in range(4)),
+    ],
+    "read_process_write.py": [
+        "a step failed after 4 words, and is done again",
+        "TO BE OR NOT TO BE THAT IS THE QUESTION",
+    ],
+    "seek_to_time.py": [
+        "12:45 29 degrees",
+        "12:50 30 degrees",
+        "12:55 31 degrees",
+        "at one o'clock there is None",
     ],
     "tail.py": [*(f"event {number}" for number in range(10)), "the end"],
 }

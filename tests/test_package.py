@@ -41,6 +41,12 @@ def test_the_log_is_loaded_with_its_first_use_and_brings_no_kernels():
     assert not [name for name in loaded if name.startswith(("distributedlog.wire", "distributedlog.cli"))]
 
 
+def test_the_client_is_loaded_without_what_only_some_need():
+    loaded = modules_after("from distributedlog import AsyncConsumer, Consumer, exactly_once")
+    assert "distributedlog.client.consumer.consumer" in loaded
+    assert not {module.split(".")[0] for module in loaded} & {"numba", "numpy", "pyarrow", "uvloop", "rich"}
+
+
 def test_a_log_is_written_and_read_without_the_extra(tmp_path):
     statement = (
         "from distributedlog import Log;"
@@ -51,10 +57,16 @@ def test_a_log_is_written_and_read_without_the_extra(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(set(distributedlog.__all__) - {"__version__"}))
-def test_every_public_name_is_there(name):
-    from distributedlog import log
+def test_every_public_name_is_there_and_says_so(name):
+    found = getattr(distributedlog, name)
+    assert found.__name__ == name
+    assert found.__module__.startswith("distributedlog.")
 
-    assert getattr(distributedlog, name) is getattr(log, name)
+
+@pytest.mark.parametrize("name", ["Producer", "Consumer", "Admin", "AsyncProducer", "AsyncConsumer"])
+def test_a_client_brings_no_kernels(name):
+    loaded = modules_after(f"from distributedlog import {name}")
+    assert not {module.split(".")[0] for module in loaded} & {"numba", "numpy", "pyarrow", "uvloop", "rich"}
 
 
 def test_the_version_is_that_of_the_installed_package():

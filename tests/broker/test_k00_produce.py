@@ -350,7 +350,7 @@ def test_a_full_disk_is_a_storage_error(stage, monkeypatch):
     def full(*_, **__):
         raise DiskFull("data")
 
-    monkeypatch.setattr(partition.log, "append", full, raising=True)
+    monkeypatch.setattr(partition.log, "append_built", full, raising=True)
     refused(stage, batch_of(b"a"), ErrorCode.KAFKA_STORAGE_ERROR)
     monkeypatch.undo()
     assert produce_one(stage, batch_of(b"a")).error_code == 0
@@ -358,7 +358,7 @@ def test_a_full_disk_is_a_storage_error(stage, monkeypatch):
 
 def test_a_bug_is_told_as_one_and_logged(stage, monkeypatch, caplog):
     partition = stage.add()
-    monkeypatch.setattr(partition.log, "append", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr(partition.log, "append_built", lambda *_, **__: 1 // 0)
     refused(stage, batch_of(b"a"), ErrorCode.UNKNOWN_SERVER_ERROR)
     assert "met a bug" in caplog.text
 

@@ -63,12 +63,14 @@ class Load:
         self.told = {}  # number: (partition, offset)
         self.consumed = {partition: [] for partition in range(PARTITIONS)}  # (offset, value)
         self.committed = {}  # partition: the largest offset of which a commit was acknowledged
+        self.is_committing = False
         self.assignments = []
 
     def _on_assign(self, _, partitions):
         self.assignments.append(partitions)
 
     def _on_commit(self, error, partitions):
+        self.is_committing = False
         for each in partitions:
             if error is None and each.error is None and each.offset >= 0:
                 self.committed[each.partition] = max(self.committed.get(each.partition, 0), each.offset)
@@ -99,9 +101,12 @@ class Load:
             assert error is None or error.retriable() or error.code() == KafkaError._ALL_BROKERS_DOWN, error
             if error is None:
                 self.consumed[message.partition()].append((message.offset(), message.value()))
+        # One at a time: librdkafka sends a commit that met a dead broker again, even after a later one.
         # Without assignment or with nothing new there is nothing to commit.
-        with contextlib.suppress(KafkaException):
-            self.consumer.commit(asynchronous=True)
+        if not self.is_committing:
+            with contextlib.suppress(KafkaException):
+                self.consumer.commit(asynchronous=True)
+                self.is_committing = True
 
     def until(self, condition):
         deadline = time.monotonic() + DEADLINE_SECONDS

@@ -2,12 +2,12 @@
 
 import asyncio
 import contextlib
-import random
 
+import pyarrow as pa
 import pytest
 from tests.client.scenarios.reading import create_topic, records_of
 
-from distributedlog.client.errors import ClientError, DeliveryTimedOut
+from distributedlog.client.errors import DeliveryTimedOut
 from distributedlog.client.producer.async_producer import AsyncProducer
 from distributedlog.client.producer.producer import Producer
 from distributedlog.testing import EmbeddedBroker
@@ -119,16 +119,13 @@ def test_after_a_time_out_the_next_records_arrive_once(topic):
         assert len(values) == len(set(values))
 
 
-def test_closing_in_the_middle_of_anything_ends_every_future(topic):
-    chance = random.Random(5)
-    with disturbed_broker(topic, 9, share=0.5, faults_max=1000) as (proxy, _):
-        for _ in range(15):
-            producer = Producer(f"127.0.0.1:{proxy.port}", **{**QUICK, "max_block_ms": 100})
-            futures = []
-            try:
-                for number in range(chance.randrange(200)):
-                    futures.append(producer.send(topic, b"x" * 100, partition=number % PARTITIONS))
-            except ClientError:
-                pass
-            producer.close(timeout_seconds=chance.random() / 20)
-            assert all(future.done() for future in futures)
+def test_tables_arrive_once_and_in_order_too(topic):
+    """Three partitions, a batch of some rows for each chunk: a retry sends the same bytes again."""
+    with disturbed_broker(topic, 21) as (proxy, _):
+        values = [value_of(place % PARTITIONS, place // PARTITIONS) for place in range(RECORDS * PARTITIONS)]
+        places = [place % PARTITIONS for place in range(RECORDS * PARTITIONS)]
+        with producer_for(proxy, table_batch_size=1500) as producer:
+            table = pa.table({"value": values, "partition": places})
+            metadata = producer.send_table(topic, table).result(DEADLINE_SECONDS)
+        assert {got.rows for got in metadata.partitions.values()} == {RECORDS}
+        check(proxy, topic, {(partition, n): n for partition in range(PARTITIONS) for n in range(RECORDS)})

@@ -1,4 +1,4 @@
-"""The three libraries' administration behind one face: `make`, `describe`, `setting`, `change`, `grow`, `delete`."""
+"""The three libraries' administration behind one face: `make`, `setting`, `change`, `grow`, `delete`."""
 
 import asyncio
 

@@ -182,8 +182,10 @@ class Member(Seen):
         return (found[place].offset, found[place].metadata) if place in found else None
 
     def close(self):
-        self._run(self._stop())
-        self._loop.close()
+        """Twice does no harm."""
+        if not self._loop.is_closed():
+            self._run(self._stop())
+            self._loop.close()
 
     async def _stop(self):
         self._reading.cancel()

@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
+from tests.clients import distributedlog_client
 from tests.clients.clients import CLIENTS
 from tests.clients.face import Membership, until
 
+MEMBERS = {**CLIENTS, "distributedlog": distributedlog_client}
 ROOT = Path(__file__).parents[2]
 
 
@@ -45,6 +47,12 @@ KINDS = [
     Kind("kafka-python", "range"),
     Kind("kafka-python", "roundrobin"),
     Kind("kafka-python", "cooperative-sticky"),
+    Kind("distributedlog", "range"),
+    Kind("distributedlog", "roundrobin"),
+    Kind("distributedlog", "sticky"),
+    Kind("distributedlog", "cooperative-sticky"),
+    Kind("distributedlog", "uniform", is_new_protocol=True),
+    Kind("distributedlog", "range", is_new_protocol=True),
 ]
 #: One for each library and protocol, where the assignor is not what matters.
 KINDS_OF_CLIENTS = [
@@ -54,6 +62,9 @@ KINDS_OF_CLIENTS = [
     Kind("aiokafka", "range"),
     Kind("kafka-python", "range"),
     Kind("kafka-python", "cooperative-sticky"),
+    Kind("distributedlog", "range"),
+    Kind("distributedlog", "cooperative-sticky"),
+    Kind("distributedlog", "uniform", is_new_protocol=True),
 ]
 #: One for each library, and one of KIP-848.
 KINDS_OF_LIBRARIES = [kind for kind in KINDS_OF_CLIENTS if not kind.joins_in_two_steps]
@@ -65,7 +76,7 @@ of_every_library = pytest.mark.parametrize("kind", KINDS_OF_LIBRARIES, ids=str)
 @contextmanager
 def membership_of(bootstrap, kind, membership):
     """A member that is closed in the end, unless the test has closed it."""
-    member = CLIENTS[kind.library].Member(bootstrap, membership)
+    member = MEMBERS[kind.library].Member(bootstrap, membership)
     try:
         yield member
     finally:
@@ -75,7 +86,7 @@ def membership_of(bootstrap, kind, membership):
 @contextmanager
 def member_process(bootstrap, kind, membership):
     """A member in a process of its own, that may be killed; its partitions are printed when they change."""
-    arguments = [CLIENTS[kind.library].__name__, bootstrap, json.dumps(asdict(membership))]
+    arguments = [MEMBERS[kind.library].__name__, bootstrap, json.dumps(asdict(membership))]
     path = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "support")))
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.clients.member_process", *arguments],

@@ -3,12 +3,11 @@
 import contextlib
 
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from tests.clients import confluent_client
 from tests.clients.administrators import ADMINISTRATORS
 from tests.clients.face import DEADLINE_SECONDS, Record
-
-from confluent_kafka import TopicPartition
 
 
 @pytest.fixture(params=ADMINISTRATORS)

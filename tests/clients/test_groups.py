@@ -10,6 +10,7 @@ from tests.clients.clients import CLIENTS
 from tests.clients.face import DEADLINE_SECONDS, Record, until
 from tests.clients.group_kinds import (
     KINDS_OF_CLIENTS,
+    MEMBERS,
     Kind,
     go_on,
     member_process,
@@ -140,7 +141,7 @@ def test_a_static_member_that_is_started_again_has_its_partitions_without_a_reba
 def test_members_of_all_libraries_share_one_group(bootstrap, ask, topic, partitions):
     """Whoever is the leader assigns for the others; its words are those of another library."""
     written = write(bootstrap, topic, b"all")
-    kinds = [Kind("confluent-kafka", "range"), Kind("aiokafka", "range"), Kind("kafka-python", "range")]
+    kinds = [Kind(library, "range") for library in MEMBERS]
     for leader in range(len(kinds)):
         group = f"{topic}-{kinds[leader].library}"
         with contextlib.ExitStack() as stack:
@@ -154,7 +155,35 @@ def test_members_of_all_libraries_share_one_group(bootstrap, ask, topic, partiti
                 *members,
             )
             go_on(*members)
-            assert generations_of(ask, group) == [1, 2, 3]
+            assert generations_of(ask, group) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("cooperative-sticky", "confluent-kafka"),
+        ("cooperative-sticky", "kafka-python"),
+        ("sticky", "aiokafka"),
+    ],
+)
+def test_sticky_members_of_different_libraries_keep_what_they_have(
+    ours, theirs, bootstrap, ask, topic, partitions
+):
+    """Whoever leads must read in the other's words what it has had; one after the other leads."""
+    kinds = [Kind("distributedlog", ours), Kind(theirs, ours)]
+    for first, second in (kinds, kinds[::-1]):
+        group = f"{topic}-{first.library}"
+        with contextlib.ExitStack() as stack:
+            one = stack.enter_context(membership_of(bootstrap, first, first.membership(group, topic)))
+            share_out(partitions, one)
+            two = stack.enter_context(membership_of(bootstrap, second, second.membership(group, topic)))
+            share_out(partitions, one, two)
+            had = one.partitions, two.partitions
+            with membership_of(bootstrap, first, first.membership(group, topic)) as third:
+                share_out(partitions, one, two, third)
+                assert one.partitions <= had[0]
+                assert two.partitions <= had[1]
+            share_out(partitions, one, two)
 
 
 def test_a_group_moves_to_the_new_protocol_and_back_while_its_members_are_at_work(

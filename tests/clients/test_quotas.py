@@ -81,7 +81,7 @@ def test_a_consumer_above_its_quota_is_told_to_wait(limit, bootstrap, ask, topic
                 "message.max.bytes": 100_000, "max.partition.fetch.bytes": 100_000}  # fmt: skip
     consumer = confluent_client.consumer(bootstrap, topic, **settings)
     consumer.subscribe([topic])
-    eventually(lambda: consumer.poll(0.01) and False or throttles.seconds)
+    eventually(lambda: (consumer.poll(0.01) and False) or throttles.seconds)
     consumer.close()
     assert 0 < max(throttles.seconds) <= TOO_MUCH / BYTES_PER_SECOND
 
@@ -118,6 +118,6 @@ def test_statistics_of_librdkafka_show_the_throttling(limit, bootstrap, ask, top
     )
     for _ in range(TOO_MUCH // 10_000):
         producer.produce(topic, bytes(10_000))
-    eventually(lambda: producer.poll(0.01) and False or any(seen))
+    eventually(lambda: (producer.poll(0.01) and False) or any(seen))
     producer.purge()
     producer.flush(DEADLINE_SECONDS)

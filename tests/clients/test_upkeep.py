@@ -51,23 +51,41 @@ def written(bootstrap, topic, first, count, size=5_000):
     return {record.key: record.value for record in records}
 
 
+def read_to(bootstrap, topic, last_offset):
+    """(offset, key, value) of what a new member of a group reads, from the beginning to this offset."""
+    reader = confluent_client.consumer(bootstrap, topic)
+    reader.subscribe([topic])
+    found = []
+
+    def is_read():
+        found.extend(
+            (message.offset(), message.key(), message.value())
+            for message in reader.consume(500, 0.2)
+            if not message.error()
+        )
+        return found and found[-1][0] >= last_offset
+
+    eventually(is_read)
+    reader.close()
+    return found
+
+
 def test_the_cleaner_leaves_the_last_of_each_key_while_a_client_writes(bootstrap, ask, topic):
     create_topic(ask, topic, configs={"cleanup.policy": "compact", **SEGMENT})
-    last, total = {}, 0
-
-    def is_compacted():
-        nonlocal total
-        last.update(written(bootstrap, topic, total, 300))
-        total += 300
-        return len(whole_records_of(ask, topic, 0)) < total * 2 / 3
-
-    eventually(is_compacted)
-    left = confluent_client.consume(bootstrap, topic, len(whole_records_of(ask, topic, 0)))
-    assert {each.key: each.value for each in left} == last
-    offsets = [each.offset for each in left]
+    total = 1_200
+    written(bootstrap, topic, 0, total // 2)
+    last = written(bootstrap, topic, total // 2, total // 2)
+    eventually(lambda: len(whole_records_of(ask, topic, 0)) < total * 2 / 3)
+    # Its successor finds what it left.
+    last |= written(bootstrap, topic, total, KEYS)
+    total += KEYS
+    left = read_to(bootstrap, topic, total - 1)
+    # The cleaner is still at work: what it has not come to is there yet, and the last of each key always is.
+    assert {key: value for _, key, value in left} == last
+    offsets = [offset for offset, _, _ in left]
     assert offsets == sorted(set(offsets))
     # Offsets do not change: each record is where it was written, and the end where it was.
-    assert all(each.value.startswith(b"%d-" % each.offset) for each in left)
+    assert all(value.startswith(b"%d-" % offset) for offset, _, value in left)
     assert end_offset(ask, topic, 0) == total
 
 
@@ -75,12 +93,10 @@ def test_tombstones_take_their_keys_away_and_go_themselves(bootstrap, ask, topic
     configs = {"cleanup.policy": "compact", "delete.retention.ms": "0", **SEGMENT}
     create_topic(ask, topic, configs={**configs, "min.cleanable.dirty.ratio": "0.01"})
     confluent_client.produce(bootstrap, topic, [Record(b"v", b"gone"), Record(None, b"gone")])
-    total = 2
 
     def is_gone():
-        nonlocal total
-        confluent_client.produce(bootstrap, topic, [Record(bytes(5_000), b"other")] * 300)
-        total += 300
+        """The time to live of a tombstone begins with the first compaction: there has to be a second."""
+        confluent_client.produce(bootstrap, topic, [Record(bytes(5_000), b"other")] * 250)
         return all(record.key != b"gone" for record in whole_records_of(ask, topic, 0))
 
     eventually(is_gone)
@@ -98,12 +114,7 @@ def test_retention_takes_old_segments_while_clients_write_and_read(bootstrap, as
         return log_start(ask, topic) > 0
 
     eventually(has_lost_its_beginning)
-    reader = confluent_client.consumer(bootstrap, topic)
-    reader.subscribe([topic])
-    found = []
-    while not found or found[-1] < total - 1:
-        found += [message.offset() for message in reader.consume(500, 1) if not message.error()]
-    reader.close()
+    found = [offset for offset, _, _ in read_to(bootstrap, topic, total - 1)]
     assert found == list(range(found[0], total))
     assert found[0] >= 1
 

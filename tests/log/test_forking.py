@@ -105,9 +105,9 @@ def test_a_child_that_lives_on_does_not_keep_the_directory_locked(tmp_path):
 log = Log(path)
 child = os.fork()
 if child == 0:
+    print("forked", flush=True)
     sys.stdin.read()
     os._exit(0)
-print("forked", flush=True)
 os.waitpid(child, 0)
 """
     parent = subprocess.Popen(

@@ -97,3 +97,16 @@ def test_a_directory_that_is_gone_is_named(tmp_path):
         (tmp_path / "log" / "log-0").rename(tmp_path / "elsewhere")
         with pytest.raises(LogNotFound, match="there is no log in"):
             _ = reader.end_offset
+
+
+def test_a_writer_that_rolls_at_every_look_does_not_wear_a_reader_out(tmp_path, monkeypatch):
+    with Log(tmp_path, config=CONFIG, flush="os") as log, LogReader(tmp_path) as reader:
+        real = reader_module.list_directory
+
+        def beside_a_busy_writer(directory):
+            fill(log, 1)
+            return real(directory)
+
+        monkeypatch.setattr(reader_module, "list_directory", beside_a_busy_writer)
+        assert 0 < reader.end_offset <= log.end_offset
+        assert reader.start_offset == 0

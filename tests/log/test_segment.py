@@ -8,6 +8,7 @@ import pytest
 from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import REAL_FILES
 from distributedlog.log.segment import Segment
+from distributedlog.log.segment_files import rename_to_deleted
 from partition_files import batch
 
 T0 = 1_700_000_000_000
@@ -299,7 +300,7 @@ def test_a_region_outlives_its_segment(segment):
     """A consumer may be slow: what it was given stays readable, deleted or closed."""
     data = append(segment)
     region = segment.region(0, len(data))
-    for path in segment.rename_to_deleted():
+    for path in rename_to_deleted(REAL_FILES, segment.directory, segment.base_offset):
         path.unlink()
     segment.close()
     assert region.read() == data
@@ -326,7 +327,7 @@ def test_a_torn_write_is_cut_back_to_the_last_batch(segment, tmp_path):
 
 def test_the_log_of_a_segment_that_is_gone_needs_no_sync(filled):
     segment = opened(filled)
-    for path in segment.rename_to_deleted():
+    for path in rename_to_deleted(REAL_FILES, segment.directory, segment.base_offset):
         path.unlink()
     segment.sync_log()
     segment.sync_indexes()

@@ -1,9 +1,9 @@
 """Tests against other implementations: `make peers` installs those and runs these."""
 
 import pytest
+from tests.peers import programs
 
 import kafka_peer
-from tests.peers import programs
 
 
 def pytest_collection_modifyitems(items):

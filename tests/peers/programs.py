@@ -1,4 +1,4 @@
-"""Clients of other languages, each behind a program that `make peers` makes (`peers/java`, `peers/go`, `peers/node`).
+"""Clients of other languages, each behind a program that `make peers` makes (`peers/java`, `go`, `node`).
 
 All programs take the same words: ``PROGRAM ACTION BOOTSTRAP TOPIC …``, and answer in lines of JSON.
 

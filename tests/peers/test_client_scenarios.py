@@ -1,15 +1,30 @@
 """The scenarios of the client room against Apache Kafka: it is Kafka's client, and not only ours."""
 
 import pytest
+from tests.client.scenarios.administering import *  # noqa: F403
+from tests.client.scenarios.consuming import *  # noqa: F403
+from tests.client.scenarios.processing import *  # noqa: F403
 from tests.client.scenarios.producing import *  # noqa: F403
+from tests.client.scenarios.sending_tables import *  # noqa: F403
+from tests.client.scenarios.sharing import *  # noqa: F403
 from tests.client.scenarios.transacting import *  # noqa: F403
 
 from kafka_peer import KafkaBroker
 
+#: Groups here have members that are heard of often, so that what happens to them is noticed soon.
+SETTINGS = {
+    "auto_create_topics_enable": "true",
+    "group_min_session_timeout_ms": "100",
+    "group_consumer_heartbeat_interval_ms": "100",
+    "group_consumer_min_heartbeat_interval_ms": "100",
+    "group_consumer_session_timeout_ms": "2000",
+    "group_consumer_min_session_timeout_ms": "1000",
+}
+
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory):
-    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"), auto_create_topics_enable="true")
+    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"), **SETTINGS)
     broker.start()
     yield broker
     broker.stop()

@@ -42,8 +42,9 @@ def tool(bootstrap, tmp_path):
     """Run a command of Kafka's; what it printed."""
 
     def run(name, *arguments, text="", option="--bootstrap-server"):
+        main = name if name.startswith("kafka.") else f"{TOOLS}.{name}"
         done = subprocess.run(
-            [*JAVA, name if name.startswith("kafka.") else f"{TOOLS}.{name}", option, bootstrap, *map(str, arguments)],
+            [*JAVA, main, option, bootstrap, *map(str, arguments)],
             input=text, capture_output=True, text=True, timeout=SECONDS_MAX, check=False, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, f"{name} failed:\n{done.stdout}{done.stderr}"
@@ -82,7 +83,8 @@ def test_console_producer_and_consumer(tool, topic):
     )  # fmt: skip
     printed = tool(
         "consumer.ConsoleConsumer", "--topic", topic, "--from-beginning", "--max-messages", 2,
-        "--timeout-ms", 60_000, "--group", topic, *formatted("headers", "key", "offset", "partition", "value"),
+        "--timeout-ms", 60_000, "--group", topic,
+        *formatted("headers", "key", "offset", "partition", "value"),
     )  # fmt: skip
     assert [line.split("\t") for line in printed.splitlines()] == [
         ["Partition:0", "Offset:0", "h1:v1,h2:v2", "key-1", "value-1"],

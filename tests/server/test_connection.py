@@ -8,7 +8,7 @@ from tests.server.harness import client_of, run, serving, until
 
 from distributedlog.broker.pending import CLOSE_CONNECTION, Pending
 from distributedlog.log.files import REAL_FILES, FileRegion, OpenFile
-from distributedlog.wire import encode_request
+from distributedlog.wire import encode_request, encode_response
 from distributedlog.wire.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -137,6 +137,36 @@ def test_responses_leave_in_the_order_of_the_requests_whichever_is_done_first(lo
             for n in (3, 1, 4, 0, 2):
                 dispatch.waiting[n].complete(ProduceResponse(throttle_time_ms=0))
             assert [(await client.response(PRODUCE, 9))[0] for _ in range(5)] == list(range(5))
+
+    run(scenario(), loop)
+
+
+@both_loops
+def test_a_plain_produce_is_answered_without_the_dispatcher_but_not_before_its_turn(loop):
+    """What the short way leaves goes the long way, and behind what waits nothing goes the short one."""
+
+    async def scenario():
+        dispatch = Answering()
+        asked = []
+
+        def plain(frame, _position, version, now_ms):
+            asked.append(int.from_bytes(frame[4:8]))
+            assert (version, now_ms > 0) == (9, True)
+            return None if asked[-1] == 2 else encode_response(PRODUCE, 9, asked[-1], ProduceResponse())
+
+        async with serving(dispatch) as listener, client_of(listener) as client:
+            listener.answer_plain_produce = plain
+            for n in range(4):
+                client.send(PRODUCE, 9, n, produce(b"x"))
+            assert [(await client.response(PRODUCE, 9))[0] for _ in range(2)] == [0, 1]
+            await until(lambda: len(dispatch.waiting) == 2)
+            assert asked == [0, 1, 2]
+            for waiting in dispatch.waiting:
+                waiting.complete(ProduceResponse())
+            assert [(await client.response(PRODUCE, 9))[0] for _ in range(2)] == [2, 3]
+            client.send(PRODUCE, 9, 4, produce(b"x"))
+            assert (await client.response(PRODUCE, 9))[0] == 4
+            assert listener.metrics.latency[PRODUCE].count == 5
 
     run(scenario(), loop)
 

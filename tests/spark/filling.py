@@ -2,7 +2,7 @@
 
 import time
 
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 NOW_MS = int(time.time() * 1000) - 60_000
@@ -28,6 +28,10 @@ class Topics:
 
     def add_partitions(self, name, total):
         self._admin.create_partitions([NewPartitions(name, total)])[name].result()
+
+    def delete_records(self, name, partition, before):
+        place = TopicPartition(name, partition, before)
+        self._admin.delete_records([place])[place].result()
 
     def fill(self, name, values, *, partition=0, first_timestamp=NOW_MS, headers=None, **settings):
         """One record a value, a millisecond apart; every third has a key."""

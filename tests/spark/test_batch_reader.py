@@ -26,9 +26,7 @@ def test_rows_have_the_columns_of_sparks_own_source(source, filled):
     row = frame.where("partition = 0 and offset = 3").collect()[0]
     assert (bytes(row.key), bytes(row.value), row.topic) == (b"k3", b"v3", filled)
     assert (row.partition, row.offset, row.timestampType) == (0, 3, 0)
-    assert row.timestamp == datetime.datetime.fromtimestamp((NOW_MS + 3) / 1000, datetime.UTC).replace(
-        tzinfo=None
-    )
+    assert row.timestamp.timestamp() * 1000 == pytest.approx(NOW_MS + 3)
     assert [(header.key, header.value) for header in row.headers] == [("h", bytearray(b"x")), ("empty", None)]
     assert frame.where("partition = 1").select("key", "headers").collect()[1] == (None, None)
     assert source.batch(filled).columns == ALL

@@ -117,6 +117,10 @@ class Driver:
             self._log.flush()
             self.lines.put(line)
 
+    @property
+    def has_ended(self):
+        return self._process.poll() is not None
+
     def signal(self, number):
         """To Python, Java, and the workers, which are in groups of their own."""
         for process in [self._process.pid, *descendants(self._process.pid)]:
@@ -211,8 +215,11 @@ class Fire:
             self.start_driver()
             self.await_batches(1)
             driver.signal(signal.SIGCONT)  # it believes that no time has passed
-            self.await_batches(3)
+            self.await_batches(3, or_one_has_ended=driver)
             driver.close()
+            if self.driver.has_ended:  # Spark and the sink stop one of the two, whichever comes second
+                self.driver.close()
+                self.start_driver()
 
     def finished(self):
         """The last batch that Spark holds for finished."""
@@ -221,11 +228,13 @@ class Fire:
             return -1
         return max((int(entry.name) for entry in commits.iterdir() if entry.name.isdigit()), default=-1)
 
-    def await_batches(self, more):
-        """Wait until so many more batches are finished."""
+    def await_batches(self, more, or_one_has_ended=None):
+        """Wait until so many more batches are finished, or one of two drivers has given up."""
         wanted, deadline = self.finished() + more, time.monotonic() + DEADLINE_SECONDS
         while self.finished() < wanted:
             assert time.monotonic() < deadline, f"no batch was finished in time\n{self.tail()}"
+            if or_one_has_ended is not None and (or_one_has_ended.has_ended or self.driver.has_ended):
+                return
             threading.Event().wait(0.02)
 
     def tail(self):

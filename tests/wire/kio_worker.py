@@ -13,6 +13,7 @@ import sys
 import traceback
 import uuid
 from dataclasses import fields
+from functools import cache
 from importlib import import_module
 
 from kio.schema.errors import ErrorCode
@@ -31,6 +32,7 @@ MILLISECOND = datetime.timedelta(milliseconds=1)
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
+@cache
 def entity_class(name, version, kind):
     module = import_module(f"kio.schema.{name}.v{version}.{kind}")
     (found,) = (
@@ -162,14 +164,13 @@ def answer_about_message(question, name, version, kind, *rest):
     entity = entity_class(name, version, kind)
     if question == "describe":
         return describe(entity)
-    if question == "encode":
-        (tree,) = rest
-        buffer = io.BytesIO()
-        entity_writer(entity)(buffer, entity_from_tree(entity, tree))
-        return buffer.getvalue()
-    (data,) = rest
+    tree, data = rest
+    buffer = io.BytesIO()
+    entity_writer(entity)(buffer, entity_from_tree(entity, tree))
+    if buffer.getvalue() != data:
+        return buffer.getvalue(), None
     decoded, size = entity_reader(entity)(data, 0)
-    return tree_from_entity(decoded), size
+    return buffer.getvalue(), (tree_from_entity(decoded), size)
 
 
 def main():

@@ -50,7 +50,7 @@ def decode_or_refuse(codec, data):
 @pytest.mark.parametrize(("api", "direction"), EVERY_DIRECTION)
 def test_damaged_messages_are_decoded_or_refused(fuzz_cases, api, direction):
     generator = seeded("damaged", api.key, direction)
-    cases = max(20, fuzz_cases(160_000) // CODEC_COUNT)
+    cases = max(20, fuzz_cases(105_000) // CODEC_COUNT)
     accepted = 0
     for version in api.versions:
         codec = getattr(api, direction)(version)
@@ -109,7 +109,7 @@ def test_memory_is_bounded_by_the_frame_where_lengths_lie(api, direction):
 @pytest.mark.parametrize("api", [pytest.param(api, id=api.name) for api in APIS.values()])
 def test_damaged_frames_are_decoded_or_refused(fuzz_cases, api):
     generator = seeded("frames", api.key)
-    cases = max(20, fuzz_cases(160_000) // 16 // len(APIS))
+    cases = max(20, fuzz_cases(105_000) // 16 // len(APIS))
     for _ in range(cases):
         version = generator.choice(api.versions)
         request = random_message(generator, api.request(version).layout)
@@ -124,7 +124,7 @@ def test_damaged_frames_are_decoded_or_refused(fuzz_cases, api):
 
 def test_a_damaged_stream_is_cut_into_frames_or_refused(fuzz_cases):
     generator = seeded("stream")
-    for _ in range(max(20, fuzz_cases(160_000) // 80)):
+    for _ in range(max(20, fuzz_cases(105_000) // 80)):
         sizes = [generator.randrange(0, 50) for _ in range(4)]
         stream = b"".join(size.to_bytes(4) + generator.randbytes(size) for size in sizes)
         stream = damaged(generator, stream, stream)

@@ -22,6 +22,7 @@ from distributedlog.broker.producer_ids import ProducerIds
 from distributedlog.broker.producer_turns import ProducerTurns
 from distributedlog.broker.quotas import Quotas
 from distributedlog.broker.scheduler import Scheduler
+from distributedlog.broker.single_produce import SingleProduce
 from distributedlog.broker.topic_logs import TopicLogs
 from distributedlog.broker.transaction_runtime import TransactionRuntime
 from distributedlog.cluster.image import EMPTY_IMAGE, ClusterImage
@@ -79,6 +80,7 @@ class Broker:
         self.quotas = Quotas(self)
         self.groups = GroupRuntime(self)
         self.transactions = TransactionRuntime(self)
+        self.single_produce = SingleProduce(self)
         self.upkeep = LogUpkeep(self)
         self.is_running = False
 

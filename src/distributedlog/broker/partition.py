@@ -14,7 +14,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from distributedlog.broker.produced_batch import check_produced_batch
+from crc32c import crc32c
+
+from distributedlog.broker.produced_batch import (
+    CRC,
+    LAST_OFFSET_DELTA,
+    MAX_TIMESTAMP,
+    PRODUCER_ID,
+    RECORDS_COUNT,
+    HeaderFields,
+    check_produced_batch,
+)
 from distributedlog.broker.recompression import needs_preparation, prepare_batch, prepares_in_thread
 from distributedlog.log import (
     AppendOrigin,
@@ -24,7 +34,10 @@ from distributedlog.log import (
     PartitionLog,
     VerificationGuard,
 )
+from distributedlog.log.append_checks import CRC_START
+from distributedlog.log.appending import NO_APPEND_TIME
 from distributedlog.log.errors import LogError
+from distributedlog.records import patch_base_offset
 
 if TYPE_CHECKING:
     from distributedlog.broker.fetch_purgatory import FetchWaiter
@@ -42,12 +55,12 @@ class Partition:
     """Made by `PartitionTable.open`. Everything happens in the thread of the event loop."""
 
     __slots__ = (
-        "_flushes_at_ack",
         "_scheduler",
         "_turns",
         "appended_bytes",
         "flush_policy",
         "flush_runner",
+        "flushes_at_ack",
         "index",
         "is_deleted",
         "leader_epoch",
@@ -84,7 +97,8 @@ class Partition:
         #: Fetches that are told when the high watermark moves, in the order in which they came.
         self.watchers: dict[FetchWaiter, None] = {}
         self._scheduler = scheduler
-        self._flushes_at_ack = flush_policy.flush == "ack"
+        #: Whether an append is not safe, nor seen by consumers, before the disk has it.
+        self.flushes_at_ack = flush_policy.flush == "ack"
         #: Appends behind one that is being prepared in a thread; None when there is none.
         self._turns: deque[tuple[Buffer, VerificationGuard | None, AppendCallback]] | None = None
 
@@ -96,8 +110,8 @@ class Partition:
         self.log.config = config
         self.log.writer.config = config
         self.flush_policy = flush_policy
-        was_ack, self._flushes_at_ack = self._flushes_at_ack, flush_policy.flush == "ack"
-        if was_ack and not self._flushes_at_ack:
+        was_ack, self.flushes_at_ack = self.flushes_at_ack, flush_policy.flush == "ack"
+        if was_ack and not self.flushes_at_ack:
             self._show(self.log.log_end_offset, self.appended_bytes)
 
     # -- appending ----------------------------------------------------------------------------------
@@ -127,7 +141,21 @@ class Partition:
             fields = check_produced_batch(records, config)
             if needs_preparation(fields, config):
                 records = prepare_batch(records, fields, config, now_ms)
+            elif fields[PRODUCER_ID] < 0 and _is_sound(records, fields, config, now_ms):
+                return self._append_plain(records, fields, now_ms)
         return self._append(records, now_ms, origin, guard, transaction_version)
+
+    def _append_plain(self, records: "Buffer", fields: HeaderFields, now_ms: int) -> AppendResult:
+        """A sound batch that nothing changes but its place: without a second look at it."""
+        log = self.log
+        if self.leader_epoch > log.leader_epochs.latest_epoch:
+            return self._append(records, now_ms, AppendOrigin.CLIENT)
+        segment = log.writer.active
+        patch_base_offset(records, 0, log.log_end_offset, self.leader_epoch)  # type: ignore[arg-type]
+        count = fields[RECORDS_COUNT]
+        first_offset = log.append_built(records, count, fields[MAX_TIMESTAMP], now_ms)  # type: ignore[arg-type]
+        self._appended(len(records), rolled=log.writer.active is not segment)
+        return AppendResult(first_offset, first_offset + count - 1, NO_APPEND_TIME, log.log_start_offset)
 
     def append_in_turn(
         self, records: "Buffer", done: AppendCallback, guard: VerificationGuard | None = None
@@ -205,13 +233,16 @@ class Partition:
             transaction_version=transaction_version,
         )
         if not result.is_duplicate:
-            self.appended_bytes += len(records)
-            if self._flushes_at_ack:
-                self.flush_runner.request(self)
-            else:
-                self._show(log.log_end_offset, self.appended_bytes)
-                self._flush_by_policy(rolled=log.writer.active is not segment)
+            self._appended(len(records), rolled=log.writer.active is not segment)
         return result
+
+    def _appended(self, size: int, *, rolled: bool) -> None:
+        self.appended_bytes += size
+        if self.flushes_at_ack:
+            self.flush_runner.request(self)
+        else:
+            self._show(self.log.log_end_offset, self.appended_bytes)
+            self._flush_by_policy(rolled=rolled)
 
     def _flush_by_policy(self, *, rolled: bool) -> None:
         policy = self.flush_policy
@@ -227,7 +258,7 @@ class Partition:
 
     def is_safe(self, next_offset: int) -> bool:
         """Whether everything below the offset is as safe as the flush policy says."""
-        return not self._flushes_at_ack or self.log.recovery_point >= next_offset
+        return not self.flushes_at_ack or self.log.recovery_point >= next_offset
 
     def wait_until_safe(self, done: "FlushCallback", timeout_ms: int | None = None) -> None:
         """Tell when all that is in the log by now is on the disk, or why it is not."""
@@ -264,3 +295,18 @@ class PartitionDeleted(LogError):
 
     def __init__(self, topic: str, index: int) -> None:
         super().__init__(f"partition {index} of topic {topic!r} was deleted")
+
+
+def _is_sound(records: "Buffer", fields: HeaderFields, config: LogConfig, now_ms: int) -> bool:
+    """Whether a batch whose header was checked may be written as it is. If not, the log says why not."""
+    max_timestamp = fields[MAX_TIMESTAMP]
+    return (
+        fields[LAST_OFFSET_DELTA] == fields[RECORDS_COUNT] - 1 >= 0
+        and not config.is_log_append_time
+        and len(records) <= config.segment_bytes
+        and now_ms - max_timestamp <= config.message_timestamp_before_max_ms
+        and max_timestamp - now_ms <= config.message_timestamp_after_max_ms
+        and isinstance(records, (bytearray, memoryview))
+        and (isinstance(records, bytearray) or not records.readonly)
+        and crc32c(memoryview(records)[CRC_START:]) == fields[CRC]
+    )

@@ -16,12 +16,14 @@ from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD, Compressio
 HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
 
 MAGIC: Final = 3
+CRC: Final = 4
 ATTRIBUTES: Final = 5
 LAST_OFFSET_DELTA: Final = 6
 MAX_TIMESTAMP: Final = 8
 PRODUCER_ID: Final = 9
 PRODUCER_EPOCH: Final = 10
 BASE_SEQUENCE: Final = 11
+RECORDS_COUNT: Final = 12
 
 COMPRESSION_MASK: Final = 0x07
 TIMESTAMP_TYPE_BIT: Final = 0x08

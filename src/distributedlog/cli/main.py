@@ -25,6 +25,7 @@ COMMANDS: Final = (
     "txn",
     "config",
     "cluster",
+    "pipeline",
     "log",
     "demo",
     "completion",

@@ -5,7 +5,8 @@
 
 Modules of this room: ``connection`` (one broker) over ``conversation`` (sans-IO) and ``negotiation``;
 ``cluster_client`` (all brokers) over ``metadata``; on top of it ``topics``, ``configs``, ``groups``,
-``offsets``, ``fetcher`` and ``group_member``.
+``offsets``, ``fetcher`` and ``group_member``. What programs use stands in folders of its own: ``producer``
+and ``admin``; ``background`` is the thread of their blocking faces.
 """
 
 from distributedlog.client.addresses import Address, parse_bootstrap

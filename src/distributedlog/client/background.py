@@ -62,7 +62,8 @@ class LoopThread:
 
     @property
     def is_closed(self) -> bool:
-        return self._is_closed
+        """Whether there is nothing to close any more: in a forked child there never is."""
+        return self._is_closed or self._is_forked
 
     def check(self) -> None:
         if self._is_forked:

@@ -7,13 +7,12 @@ down, a leader that moves) is tried again from where the reader stands, for as l
 
 import random
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, cast
 
 from distributedlog.client.connection_pool import ClusterAccess
 from distributedlog.client.errors import BrokerError, ClientError, UnexpectedResponse, check
-from distributedlog.client.metadata import TopicPartition
+from distributedlog.client.offset_range import OffsetRange, RangeSettings
 from distributedlog.client.retry import Backoff
 from distributedlog.records import RecordsError
 from distributedlog.records.columns_pieces import FetchedBatches, Scratch
@@ -31,32 +30,13 @@ if TYPE_CHECKING:
 
     from distributedlog.client.blocking_connection import BlockingConnection
 
-FETCH_BYTES: Final = 4 << 20
-PATIENCE_MS: Final = 120_000
 _MAX_WAIT_MS: Final = 500
 _NO_SESSION: Final = -1
 _EMPTY_MAX: Final = 3
 """How often a broker may answer with nothing although its log goes on, before that is taken for a gap."""
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetRange:
-    """`topic_id` is the topic that was planned for: another of the same name is not read in its place."""
-
-    partition: TopicPartition
-    start: int
-    end: int
-    topic_id: bytes = ZERO_UUID
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RangeSettings:
-    """`columns` are names of `records.columns.SCHEMA`."""
-
-    columns: Sequence[str]
-    is_read_committed: bool = True
-    fetch_bytes: int = FETCH_BYTES
-    patience_ms: int = PATIENCE_MS
+_GONE: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+_GONE_PATIENCE_MS: Final = 3_000
+"""How long a topic that was there when the range was planned may be unknown to a broker."""
 
 
 class TopicReplaced(ClientError):
@@ -80,7 +60,8 @@ class RangeReader:
         self._backoff = self._new_backoff()
 
     def __iter__(self) -> Iterator["pyarrow.RecordBatch"]:
-        deadline = self._deadline()
+        deadline = self._deadline(self._settings.patience_ms)
+        gone_deadline: float | None = None
         while self.position < self._range.end:
             begun = self.position
             try:
@@ -88,18 +69,24 @@ class RangeReader:
                 continue
             except ClientError as error:
                 if self.position > begun:
-                    deadline = self._deadline()
+                    deadline = self._deadline(self._settings.patience_ms)
+                    gone_deadline = None
                     self._backoff = self._new_backoff()
+                if isinstance(error, BrokerError) and error.code in _GONE:
+                    gone_deadline = gone_deadline or self._deadline(_GONE_PATIENCE_MS)
                 delay = self._backoff.next_ms() / 1000
-                if not error.is_retriable or time.monotonic() + delay > deadline:
+                end = min(deadline, gone_deadline or deadline)
+                if not error.is_retriable or time.monotonic() + delay > end:
                     raise
             time.sleep(delay)
             self._look_up_anew(deadline)
 
     def _read_from_one_connection(self) -> Iterator["pyarrow.RecordBatch"]:
         node, topic_id = self._access.leader_of(self._range.partition)
-        wanted_id = self._range.topic_id
-        if ZERO_UUID not in {topic_id, wanted_id} and topic_id != wanted_id:
+        if self._is_another(topic_id):  # or was, when this process last asked
+            self._access.refresh(self._range.partition.topic)
+            node, topic_id = self._access.leader_of(self._range.partition)
+        if self._is_another(topic_id):
             raise TopicReplaced(f"topic {self._range.partition.topic!r} was deleted and made anew")
         connection = self._access.take(node.address)
         try:
@@ -131,7 +118,10 @@ class RangeReader:
             if batches.next_offset < self._range.end:
                 connection.send(self._request(batches.next_offset, topic_id))
             aborted = data.aborted_transactions or () if self._settings.is_read_committed else ()
-            yield from batches.pieces(start, self._range.end, self._settings.columns, aborted, self._scratch)
+            settings = self._settings
+            yield from batches.pieces(
+                start, self._range.end, settings.columns, aborted, self._scratch, settings.times
+            )
             self.position = min(batches.next_offset, self._range.end)
         except RecordsError as error:
             what = f"what {self._range.partition} holds at offset {self.position} cannot be read"
@@ -165,6 +155,11 @@ class RangeReader:
             topics=[FetchTopic(name, topic_id, [wanted])],
         )
 
+    def _is_another(self, topic_id: bytes) -> bool:
+        """Old brokers have no ids, and old checkpoints did not keep them."""
+        wanted = self._range.topic_id
+        return topic_id != wanted and ZERO_UUID not in {topic_id, wanted}
+
     def _look_up_anew(self, deadline: float) -> None:
         """Ask who leads the partition now; that nobody answers is no reason to give up yet."""
         try:
@@ -173,8 +168,8 @@ class RangeReader:
             if not error.is_retriable or time.monotonic() > deadline:
                 raise
 
-    def _deadline(self) -> float:
-        return time.monotonic() + self._settings.patience_ms / 1000
+    def _deadline(self, patience_ms: int) -> float:
+        return time.monotonic() + patience_ms / 1000
 
     def _new_backoff(self) -> Backoff:
         settings = self._access.settings

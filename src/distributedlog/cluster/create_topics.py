@@ -86,7 +86,8 @@ def _new_topic(
         raise Refused(ErrorCode.INVALID_REQUEST, "the metadata log is not a topic")
     check_name(wanted.name)
     if wanted.name in names:
-        raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists.")  # as Kafka says it
+        # In Kafka's words, which its tools show.
+        raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists.")
     check_collision(wanted.name, names)
     configs: dict[str, str] = {}
     for config in wanted.configs:

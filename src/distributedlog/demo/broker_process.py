@@ -13,6 +13,8 @@ from threading import Timer
 from typing import IO, Final
 
 DLOG: Final = (sys.executable, "-m", "distributedlog.cli.main")
+#: A group of one need not wait three seconds for more members, as Kafka's groups do.
+SETTINGS: Final = ("--set", "group.initial.rebalance.delay.ms=0")
 PATIENCE_SECONDS: Final = 60
 _READY: Final = re.compile(rb" on (\S+:\d+)\n")
 
@@ -22,7 +24,7 @@ class BrokerDied(OSError):
 
 
 class BrokerProcess:
-    """`dlog start` on one data directory, as often as it is started; always at the address of the first time."""
+    """`dlog start` on one data directory, as often as wanted; always at the address of the first time."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -34,7 +36,7 @@ class BrokerProcess:
     def start(self) -> None:
         """Until the ready line, which holds the address."""
         self.started = time.perf_counter()
-        command = [*DLOG, "start", "--data", str(self.directory), "--listen", self.address]
+        command = [*DLOG, "start", "--data", str(self.directory), "--listen", self.address, *SETTINGS]
         # In a session of its own, so that Ctrl-C in the terminal is ours to deal with.
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -85,7 +87,12 @@ def dlog(broker: BrokerProcess, *arguments: str) -> str:
     """What a command prints about the broker."""
     environment = {**os.environ, "DLOG_BOOTSTRAP": broker.address, "COLUMNS": "72"}
     done = subprocess.run(
-        [*DLOG, *arguments], capture_output=True, text=True, env=environment, timeout=PATIENCE_SECONDS, check=False
+        [*DLOG, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=PATIENCE_SECONDS,
+        check=False,
     )
     if done.returncode:
         raise BrokerDied(f"`dlog {' '.join(arguments)}` failed: {done.stderr}")

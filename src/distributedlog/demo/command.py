@@ -9,7 +9,8 @@ from typing import Final
 
 DESCRIPTION: Final = """\
 Append records to a log, read them back, look them up by number and by time, kill a writing process in the
-middle, recover, compact; and check all that is claimed. Exits with 1 should a claim not hold."""
+middle, recover, compact; use a broker with a Kafka client, kill it and restart it; and check all that is
+claimed. Exits with 1 should a claim not hold."""
 RECORDS_COUNT: Final = 1_000_000
 EXIT_INTERRUPTED: Final = 130
 

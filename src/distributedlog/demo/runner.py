@@ -55,7 +55,7 @@ def run_demo(records_count: int, keep: Path | None, scenes: Sequence[Scene] = SC
 def introduce(stage: Stage, is_kept: bool) -> None:
     console = stage.console
     console.print(
-        Text(f"distributedlog {__version__}: a log, filled, read, killed, recovered, compacted", "bold")
+        Text(f"distributedlog {__version__}: a log and a broker, filled, read, killed, recovered", "bold")
     )
     cores = os.cpu_count() or 1
     console.print(

@@ -1,5 +1,6 @@
 """One partition's log, in Kafka's formats, and the embedded `Log`."""
 
+from distributedlog.log.appending import AppendResult
 from distributedlog.log.config import FlushPolicy, LogConfig
 from distributedlog.log.directory import LogDirectory
 from distributedlog.log.embedded import Log
@@ -9,7 +10,7 @@ from distributedlog.log.files import REAL_FILES, FileRegion, Files
 from distributedlog.log.fixed_record_log import FixedRecordLog
 from distributedlog.log.flush import FlushJob
 from distributedlog.log.loading import RecoveryReport, open_partition_log
-from distributedlog.log.partition_log import AppendResult, PartitionLog
+from distributedlog.log.partition_log import PartitionLog
 from distributedlog.log.producer_checks import AppendOrigin
 from distributedlog.log.reader import LogReader
 from distributedlog.log.reading import TimestampAndOffset

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from distributedlog.log.errors import DiskFull
 from distributedlog.log.offset_journal import OffsetKind
 from distributedlog.log.retention import active_has_expired, segments_to_delete
+from distributedlog.log.segment_files import rename_to_deleted
 
 if TYPE_CHECKING:
     from distributedlog.log.partition_log import PartitionLog
@@ -41,7 +42,7 @@ def _delete_oldest(log: "PartitionLog", count: int) -> list[Path]:
     renamed: list[Path] = []
     for segment in doomed:
         log.segments.replace([segment], [])
-        renamed += segment.rename_to_deleted()
+        renamed += rename_to_deleted(log.files, log.directory, segment.base_offset)
     log.raise_log_start_offset(start)
     log.snapshots.delete_before(start)
     log.writer.directory_changed = True

@@ -30,7 +30,6 @@ from distributedlog.log.errors import (
     CorruptLog,
     DirectoryNotWritable,
     DiskFull,
-    InvalidTopicName,
     LogClosed,
     LogDirectoryOffline,
     LogError,
@@ -49,12 +48,11 @@ from distributedlog.log.partition_metadata import (
     PartitionMetadata,
     format_id,
 )
+from distributedlog.log.topic_names import check_topic_name
 
 CLEAN_SHUTDOWN_NAME: Final = ".kafka_cleanshutdown"
 CLEAN_SHUTDOWN_CONTENT: Final = b'{"version":0,"brokerEpoch":-1}'
-TOPIC_NAME_LENGTH_MAX: Final = 249
 FILE_NAME_LENGTH_MAX: Final = 255
-_TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 _PARTITION_DIRECTORY: Final = re.compile(r"(.+)-(\d+)")
 DELETED_DIRECTORY_SUFFIX: Final = "-delete"
 _DELETED_DIRECTORY: Final = re.compile(r".+\.[0-9a-f]{32}-delete")
@@ -400,9 +398,3 @@ def _error_for(path: Path, error: OSError) -> LogError:
     ):
         return DirectoryNotWritable(str(path), error)
     return LogDirectoryOffline(str(path), error)
-
-
-def check_topic_name(topic: str) -> None:
-    """Kafka's rule for names, which are also names of directories."""
-    if topic in ("", ".", "..") or len(topic) > TOPIC_NAME_LENGTH_MAX or not _TOPIC_NAME.fullmatch(topic):
-        raise InvalidTopicName(topic)

@@ -7,11 +7,15 @@ event loop never waits for a disk, and many appends that came in meanwhile share
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from distributedlog.log.errors import DiskFull, LogDirectoryOffline
 from distributedlog.log.files import FULL_DISK_ERRORS, Files
 from distributedlog.log.segment import Segment
 from distributedlog.log.snapshot_files import SnapshotFiles
+
+if TYPE_CHECKING:
+    from distributedlog.log.partition_log import PartitionLog
 
 
 @dataclass(slots=True)
@@ -50,3 +54,34 @@ class FlushJob:
             if error.errno in FULL_DISK_ERRORS:
                 raise DiskFull(str(self.directory)) from error
             raise
+
+
+def begin_flush(log: "PartitionLog") -> FlushJob | None:
+    """See `PartitionLog.begin_flush`."""
+    log.writer.check_writable()
+    log.directory_unsynced |= log.writer.directory_changed
+    log.writer.directory_changed = False
+    if log.recovery_point >= log.log_end_offset and not log.directory_unsynced:
+        return None
+    return FlushJob(
+        log.log_end_offset,
+        # A segment that ends at the recovery point may have been sealed since: its indexes are due.
+        log.segments.from_offset(max(log.recovery_point - 1, 0)),
+        log.directory,
+        log.files,
+        log.directory_unsynced,
+        log.snapshots,
+        log.cuts,
+    )
+
+
+def complete_flush(log: "PartitionLog", job: FlushJob) -> None:
+    """It says nothing about offsets when the log was cut meanwhile: they may have been given to other
+    records, which the job did not see."""
+    log.directory_unsynced = False
+    if job.cuts != log.cuts:
+        return
+    log.recovery_point = max(log.recovery_point, min(job.offset, log.log_end_offset))
+    recovery_segment = log.segments.floor(max(log.recovery_point - 1, 0)).base_offset
+    if recovery_segment != log.noted_recovery_segment:
+        log.note_recovery_point(durably=False)

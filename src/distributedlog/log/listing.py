@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from distributedlog.log.producer_snapshot import SNAPSHOT_SUFFIX
-from distributedlog.log.segment import (
+from distributedlog.log.segment_files import (
     DELETED_SUFFIX,
-    INDEX_SUFFIX,
+    INDEX_SUFFIXES,
     LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
 )
 from distributedlog.log.swap import CLEANED_SUFFIX, INTENT_SUFFIX
 
-INDEX_SUFFIXES: Final = frozenset((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
 WASTE_SUFFIXES: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")
 _BASE_OFFSET_DIGITS: Final = 20
 

@@ -20,16 +20,12 @@ from distributedlog.log.leader_epochs import (
     LeaderEpochCheckpoint,
     LeaderEpochFileCache,
 )
-from distributedlog.log.listing import INDEX_SUFFIXES, DirectoryListing, list_directory
+from distributedlog.log.listing import DirectoryListing, list_directory
 from distributedlog.log.partition_log import PartitionLog
 from distributedlog.log.producer_state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
 from distributedlog.log.replay import replay_producers
-from distributedlog.log.segment import (
-    LOG_SUFFIX,
-    RELATIVE_OFFSET_MAX,
-    Segment,
-    segment_path,
-)
+from distributedlog.log.segment import RELATIVE_OFFSET_MAX, Segment
+from distributedlog.log.segment_files import INDEX_SUFFIXES, LOG_SUFFIX, rename_to_deleted, segment_path
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
 from distributedlog.log.swap import finish_interrupted_swaps, remove_waste
@@ -331,7 +327,7 @@ def _cut(
             saved = Path(f"{other.path(LOG_SUFFIX)}{CUT_SUFFIX}")
             files.rename(other.path(LOG_SUFFIX), saved)
             report.saved_to.append(saved)
-        for path in other.rename_to_deleted():
+        for path in rename_to_deleted(files, segment.directory, other.base_offset):
             files.unlink(path)
     segments.replace(later, [])
     # What was cut off must not come back beside records that are appended now and take its offsets.

@@ -12,16 +12,20 @@ Offsets, from the past to the future:
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from distributedlog.log.aborted_reading import find_aborted, find_aborted_in_region
 from distributedlog.log.append_checks import (
-    HeaderFields,
     check_from_client,
     checked_batches,
     checked_replica_batches,
+)
+from distributedlog.log.appending import (
+    NO_APPEND_TIME,
+    AppendResult,
+    PlacedBatch,
+    find_duplicate,
+    write_placed,
 )
 from distributedlog.log.cleaner import CompactionJob
 from distributedlog.log.compaction_steps import begin_compaction, complete_compaction
@@ -29,7 +33,7 @@ from distributedlog.log.config import LogConfig
 from distributedlog.log.deletion import delete_old_segments
 from distributedlog.log.errors import DiskFull, LogClosed, LogDirectoryOffline, OffsetOutOfRange
 from distributedlog.log.files import Buffer, FileRegion, Files
-from distributedlog.log.flush import FlushJob
+from distributedlog.log.flush import FlushJob, begin_flush, complete_flush
 from distributedlog.log.leader_epochs import (
     LEADER_EPOCH_CHECKPOINT,
     LeaderEpochCheckpoint,
@@ -38,7 +42,6 @@ from distributedlog.log.leader_epochs import (
 from distributedlog.log.offset_journal import OffsetKind
 from distributedlog.log.producer_checks import AppendOrigin
 from distributedlog.log.producer_state import ProducerStateManager
-from distributedlog.log.producer_updates import apply_batch, check_producer
 from distributedlog.log.reading import (
     TimestampAndOffset,
     find_max_timestamp,
@@ -46,36 +49,13 @@ from distributedlog.log.reading import (
     read_region,
 )
 from distributedlog.log.retention import SegmentView
-from distributedlog.log.segment import RELATIVE_OFFSET_MAX, Segment
+from distributedlog.log.segment import Segment
 from distributedlog.log.segment_writer import SegmentWriter
 from distributedlog.log.segments import SegmentList
 from distributedlog.log.snapshot_files import SnapshotFiles
 from distributedlog.log.transaction_index import AbortedTransaction
 from distributedlog.log.transaction_verification import VerificationGuard
-from distributedlog.records import (
-    LOG_OVERHEAD,
-    BatchHeader,
-    parse_header,
-    patch_base_offset,
-    set_log_append_time,
-)
-
-NO_APPEND_TIME: Final = -1
-
-
-#: Position in the data, base offset in the log, header as it came.
-PlacedBatch = tuple[int, int, HeaderFields]
-
-
-@dataclass(slots=True)
-class AppendResult:
-    """What a producer is told. A duplicate gets the offsets of its first append."""
-
-    first_offset: int
-    last_offset: int
-    log_append_time_ms: int
-    log_start_offset: int
-    is_duplicate: bool = False
+from distributedlog.records import patch_base_offset, set_log_append_time
 
 
 class PartitionLog:
@@ -110,11 +90,11 @@ class PartitionLog:
         self.first_dirty_offset = 0
         #: Told when the recovery point or the log start offset moved: (kind, offset, before it may go on).
         self.note_offset: Callable[[OffsetKind, int, bool], None] = lambda *_: None
-        self._noted_recovery_segment = segments.floor(recovery_point).base_offset
+        self.noted_recovery_segment = segments.floor(recovery_point).base_offset
         self.writer = SegmentWriter(files, directory, config, segments, self.take_producer_snapshot)
         self.writer.directory_changed = directory_changed
         #: Stays true until a flush has come to its end, whatever interrupts it.
-        self._directory_unsynced = False
+        self.directory_unsynced = False
         #: How often the log was truncated.
         self.cuts = 0
         self.files = files
@@ -163,7 +143,7 @@ class PartitionLog:
             if from_client:
                 check_from_client(fields, self.config, now_ms)
             if fields[9] >= 0:
-                duplicate = self._check_producer(data, position, fields, origin, guard, transaction_version)
+                duplicate = find_duplicate(self, data, position, fields, origin, guard, transaction_version)
                 if duplicate is not None:
                     return duplicate
         if not isinstance(data, bytearray) and memoryview(data).readonly:
@@ -179,7 +159,7 @@ class PartitionLog:
             offset += fields[6] + 1
         if leader_epoch > self.leader_epochs.latest_epoch:
             self.begin_leader_epoch(leader_epoch)
-        return self._write(data, placed, now_ms, append_time_ms)
+        return write_placed(self, data, placed, now_ms, append_time_ms)
 
     def append_as_follower(self, data: Buffer, *, now_ms: int) -> AppendResult:
         """Write batches as the leader numbered them; their offsets may have gaps, never step back."""
@@ -188,7 +168,7 @@ class PartitionLog:
             if fields[2] > self.leader_epochs.latest_epoch:
                 self.begin_leader_epoch(fields[2], fields[0])
         placed = [(position, fields[0], fields) for position, fields in batches]
-        return self._write(data, placed, now_ms, NO_APPEND_TIME)
+        return write_placed(self, data, placed, now_ms, NO_APPEND_TIME)
 
     def append_built(
         self, batch: bytearray | bytes, records_count: int, max_timestamp: int, now_ms: int
@@ -206,65 +186,6 @@ class PartitionLog:
         self.log_end_offset = last_offset + 1
         self.writer.active.note_batch(size, last_offset, max_timestamp)
         return first_offset
-
-    def _check_producer(
-        self,
-        data: Buffer,
-        position: int,
-        fields: HeaderFields,
-        origin: AppendOrigin,
-        guard: VerificationGuard | None,
-        transaction_version: int,
-    ) -> AppendResult | None:
-        header = BatchHeader(*fields)
-        end = position + header.size
-        first = check_producer(
-            self.producer_states,
-            header,
-            lambda: bytes(data[position:end]),
-            origin,
-            guard,
-            transaction_version,
-        )
-        if first is None:
-            return None
-        return AppendResult(
-            first.first_offset, first.last_offset, NO_APPEND_TIME, self.log_start_offset, is_duplicate=True
-        )
-
-    def _write(
-        self, data: Buffer, batches: list[PlacedBatch], now_ms: int, append_time_ms: int
-    ) -> AppendResult:
-        """Write checked and numbered batches in one piece, then let the state follow."""
-        size = len(data)
-        _, last_base_offset, last_fields = batches[-1]
-        last_offset = last_base_offset + last_fields[6]
-        max_timestamp = append_time_ms if append_time_ms != NO_APPEND_TIME else batches[0][2][8]
-        # A leader's gap lies within a segment, where recovery can tell it from a loss between two of them,
-        # unless it is wider than a segment.
-        is_wide = last_offset - self.log_end_offset > RELATIVE_OFFSET_MAX
-        base_offset = batches[0][1] if is_wide else self.log_end_offset
-        self.writer.prepare(size, last_offset, max_timestamp, now_ms, base_offset)
-        self.writer.write(data, size)
-        self.log_end_offset = last_offset + 1
-        active = self.writer.active
-        for position, base_offset, fields in batches:
-            timestamp = append_time_ms if append_time_ms != NO_APPEND_TIME else fields[8]
-            active.note_batch(fields[1] + LOG_OVERHEAD, base_offset + fields[6], timestamp)
-            if fields[9] >= 0:
-                self._update_producer(data, position)
-        return AppendResult(batches[0][1], last_offset, append_time_ms, self.log_start_offset)
-
-    def _update_producer(self, data: Buffer, position: int) -> None:
-        header = parse_header(data, position)
-        end = position + header.size
-        active = self.writer.active
-        apply_batch(
-            self.producer_states,
-            header,
-            lambda: bytes(data[position:end]),
-            lambda: active.transaction_index,
-        )
 
     def begin_leader_epoch(self, leader_epoch: int, start_offset: int | None = None) -> None:
         """Note, durably, that a new leader writes from here on."""
@@ -292,35 +213,14 @@ class PartitionLog:
 
     def begin_flush(self) -> FlushJob | None:
         """What has to reach the disk for all that is appended to be safe; None when all is."""
-        self.writer.check_writable()
-        self._directory_unsynced |= self.writer.directory_changed
-        self.writer.directory_changed = False
-        if self.recovery_point >= self.log_end_offset and not self._directory_unsynced:
-            return None
-        return FlushJob(
-            self.log_end_offset,
-            # A segment that ends at the recovery point may have been sealed since: its indexes are due.
-            self.segments.from_offset(max(self.recovery_point - 1, 0)),
-            self.directory,
-            self.files,
-            self._directory_unsynced,
-            self.snapshots,
-            self.cuts,
-        )
+        return begin_flush(self)
 
     def complete_flush(self, job: FlushJob) -> None:
-        """Take in that the job has run. It says nothing about offsets when the log was cut meanwhile: they
-        may have been given to other records, which the job did not see."""
-        self._directory_unsynced = False
-        if job.cuts != self.cuts:
-            return
-        self.recovery_point = max(self.recovery_point, min(job.offset, self.log_end_offset))
-        recovery_segment = self.segments.floor(max(self.recovery_point - 1, 0)).base_offset
-        if recovery_segment != self._noted_recovery_segment:
-            self.note_recovery_point(durably=False)
+        """Take in that the job has run."""
+        complete_flush(self, job)
 
     def note_recovery_point(self, *, durably: bool) -> None:
-        self._noted_recovery_segment = self.segments.floor(max(self.recovery_point - 1, 0)).base_offset
+        self.noted_recovery_segment = self.segments.floor(max(self.recovery_point - 1, 0)).base_offset
         self.note_offset(OffsetKind.RECOVERY_POINT, self.recovery_point, durably)
 
     def flush(self) -> None:
@@ -425,7 +325,7 @@ class PartitionLog:
     @property
     def has_unsynced_names(self) -> bool:
         """Files appeared or went, and a loss of power may undo that."""
-        return self.writer.directory_changed or self._directory_unsynced
+        return self.writer.directory_changed or self.directory_unsynced
 
     # -- compaction -----------------------------------------------------------------------------------
 
@@ -443,7 +343,7 @@ class PartitionLog:
         """What is written behind a cut has not reached the disk; a restart must know before the cut."""
         if offset < self.recovery_point:
             self.recovery_point = offset
-            self._noted_recovery_segment = self.segments.floor(offset).base_offset
+            self.noted_recovery_segment = self.segments.floor(offset).base_offset
             self.note_offset(OffsetKind.RECOVERY_POINT, offset, True)
 
     def sync_cut(self, keeper: Segment) -> None:

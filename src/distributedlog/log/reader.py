@@ -23,7 +23,8 @@ from distributedlog.log.partition_metadata import PARTITION_METADATA, PartitionM
 from distributedlog.log.readable import ReadableLog
 from distributedlog.log.reading import find_timestamp, read_region
 from distributedlog.log.record_reading import read_records
-from distributedlog.log.segment import LOG_SUFFIX, Segment, segment_path
+from distributedlog.log.segment import Segment
+from distributedlog.log.segment_files import LOG_SUFFIX, segment_path
 from distributedlog.log.segments import SegmentList
 from distributedlog.records import Record
 
@@ -161,7 +162,8 @@ class LogReader(ReadableLog):
             with suppress(FileNotFoundError):
                 base_offsets = list_directory(self._directory).base_offsets
                 self._take_in(base_offsets)
-                if list_directory(self._directory).base_offsets == base_offsets:
+                now = list_directory(self._directory).base_offsets
+                if now[: len(base_offsets)] == base_offsets:  # what a busy writer adds behind does no harm
                     return
         raise LogNotFound(str(self._root))
 

@@ -16,24 +16,20 @@ from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import Buffer, FileRegion, Files, OpenFile, write_fully
 from distributedlog.log.index_checks import last_entries_are_true, misses_entries
 from distributedlog.log.index_file import OFFSET_ENTRY, TIME_ENTRY, IndexFile
+from distributedlog.log.segment_files import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_path,
+)
 from distributedlog.log.transaction_index import TransactionIndex
 from distributedlog.records import HEADER, HEADER_SIZE, LOG_OVERHEAD
-
-LOG_SUFFIX: Final = ".log"
-INDEX_SUFFIX: Final = ".index"
-TIME_INDEX_SUFFIX: Final = ".timeindex"
-TRANSACTION_INDEX_SUFFIX: Final = ".txnindex"
-DELETED_SUFFIX: Final = ".deleted"
 
 #: Bytes read at once while looking for one batch behind an index entry.
 FIND_CHUNK_BYTES: Final = 8192
 NO_TIMESTAMP: Final = -1
 RELATIVE_OFFSET_MAX: Final = 2**31 - 1
-
-
-def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
-    """Where a file of a segment lives: the base offset in twenty digits, and what kind it is."""
-    return directory / f"{base_offset:020d}{suffix}"
 
 
 class Segment:
@@ -99,10 +95,8 @@ class Segment:
     @property
     def log(self) -> OpenFile:
         if self._log is None:
-            path = self.path(LOG_SUFFIX)
-            self._log = (
-                OpenFile(self._files, path) if self._writable else OpenFile.read_only(self._files, path)
-            )
+            open_file = OpenFile if self._writable else OpenFile.read_only
+            self._log = open_file(self._files, self.path(LOG_SUFFIX))
         return self._log
 
     @property
@@ -395,21 +389,6 @@ class Segment:
     def last_modified_ms(self) -> int:
         """The age of records that have no timestamps."""
         return os.fstat(self.log.fd).st_mtime_ns // 1_000_000
-
-    def suffixes(self) -> list[str]:
-        """The kinds of file that this segment has on disk."""
-        kinds = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-        return [suffix for suffix in kinds if self.path(suffix).exists()]
-
-    def rename_to_deleted(self) -> list[Path]:
-        """Take the files out of the log; who still reads them goes on reading."""
-        renamed = []
-        for suffix in self.suffixes():
-            path = self.path(suffix)
-            target = Path(f"{path}{DELETED_SUFFIX}")
-            self._files.rename(path, target)
-            renamed.append(target)
-        return renamed
 
     def close(self) -> None:
         """Let go of files and maps; used again, the segment opens them again. The log file closes with

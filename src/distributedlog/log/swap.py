@@ -20,19 +20,18 @@ from typing import Final
 
 from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import Files
-from distributedlog.log.segment import (
+from distributedlog.log.segment_files import (
     DELETED_SUFFIX,
-    INDEX_SUFFIX,
+    INDEX_SUFFIXES,
     LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
+    rename_to_deleted,
     segment_path,
 )
 
 CLEANED_SUFFIX: Final = ".cleaned"
 INTENT_SUFFIX: Final = ".swapping"
 #: The log file comes last: while it is missing under its final name, the indexes are only hints.
-_KINDS: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, LOG_SUFFIX)
+_KINDS: Final = (*INDEX_SUFFIXES, LOG_SUFFIX)
 
 
 def swap_in(files: Files, directory: Path, base_offset: int, old_base_offsets: list[int]) -> list[Path]:
@@ -62,14 +61,8 @@ def carry_out(files: Files, directory: Path, base_offset: int, old_base_offsets:
     files.fsync_directory(directory)
     gone: list[Path] = []
     for old in old_base_offsets:
-        if old == base_offset:
-            continue
-        for suffix in _KINDS:
-            path = segment_path(directory, old, suffix)
-            if path.exists():
-                deleted = Path(f"{path}{DELETED_SUFFIX}")
-                files.rename(path, deleted)
-                gone.append(deleted)
+        if old != base_offset:
+            gone += rename_to_deleted(files, directory, old)
     files.fsync_directory(directory)
     files.unlink(segment_path(directory, base_offset, INTENT_SUFFIX))
     # Were the intent to come back, it would swap in what the next compaction had only begun to write.

@@ -4,6 +4,7 @@ from distributedlog.log.offset_journal import OffsetKind
 from distributedlog.log.partition_log import PartitionLog
 from distributedlog.log.replay import replay_producers
 from distributedlog.log.segment import Segment
+from distributedlog.log.segment_files import rename_to_deleted
 
 
 def truncate_to(log: PartitionLog, offset: int, now_ms: int) -> bool:
@@ -24,7 +25,7 @@ def truncate_to(log: PartitionLog, offset: int, now_ms: int) -> bool:
     log.lower_recovery_point(offset)
     doomed = [segment for segment in log.segments if segment.base_offset > keeper.base_offset]
     for segment in reversed(doomed):
-        log.remove_files(segment.rename_to_deleted())
+        log.remove_files(rename_to_deleted(log.files, log.directory, segment.base_offset))
     log.segments.replace(doomed, [])
     keeper.activate()
     if keeper_batch is not None:
@@ -63,7 +64,7 @@ def truncate_fully_and_start_at(log: PartitionLog, offset: int, now_ms: int) -> 
     log.lower_recovery_point(min(offset, log.segments[0].base_offset))
     old = list(log.segments)
     for segment in reversed(old):
-        log.remove_files(segment.rename_to_deleted())
+        log.remove_files(rename_to_deleted(log.files, log.directory, segment.base_offset))
     log.segments.replace(old, [])
     log.writer.begin(offset, now_ms)
     log.sync_cut(log.writer.active)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import cramjam
 import numpy as np
+import pyarrow as pa
 
 from distributedlog.records.columns_batches import Payloads, read_table, select_batches
 from distributedlog.records.columns_decode import PAYLOAD_SIZE_MAX, decode_payloads
@@ -24,6 +25,7 @@ from distributedlog.records.kernels_batches import (
     BASE_OFFSET,
     END,
     LAST_OFFSET_DELTA,
+    MAX_TIMESTAMP,
     POSITION,
     RECORDS_COUNT,
 )
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
-    import pyarrow as pa
 
     from distributedlog.records.columns_batches import Bytes, Table
     from distributedlog.records.columns_read_committed import AnyAbortedTransaction
@@ -98,10 +99,17 @@ class FetchedBatches:
         columns: Sequence[str],
         aborted: Sequence[AnyAbortedTransaction],
         scratch: Scratch,
+        times: tuple[int, int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """The records from start_offset up to, not including, end_offset; pieces without any are left out."""
+        """The records from start_offset up to, not including, end_offset; pieces without any are left out.
+
+        With `times` only records with a timestamp from the first up to, not including, the second: what has
+        none of them is passed over with little more than a look at its timestamps.
+        """
         last_offset = min(end_offset, INT64_MAX) - 1
         wanted = select_batches(self._buffer, self._table, start_offset, last_offset, aborted)
+        if times is not None:
+            wanted &= self._table[:, MAX_TIMESTAMP] >= times[0]
         chosen = self._table[np.flatnonzero(wanted)]
         while len(chosen):
             if (chosen[:, ATTRIBUTES] & COMPRESSION_MASK).any():
@@ -109,9 +117,26 @@ class FetchedBatches:
             else:
                 payloads = _in_place(self._data, chosen)
             chosen = chosen[len(payloads.table) :]
-            records = decode_payloads(payloads, start_offset, last_offset, columns)
+            if times is None:
+                records = decode_payloads(payloads, start_offset, last_offset, columns)
+            else:
+                records = _in_time(payloads, start_offset, last_offset, columns, times)
             if records.num_rows:
                 yield records
+
+
+def _in_time(
+    payloads: Payloads, start_offset: int, last_offset: int, columns: Sequence[str], times: tuple[int, int]
+) -> pa.RecordBatch:
+    """The records in the range of times; where there are none, no other column is decoded."""
+    stamps = decode_payloads(payloads, start_offset, last_offset, ["timestamp"])
+    milliseconds = np.asarray(stamps.column(0).cast(pa.int64()))
+    is_in = (milliseconds >= times[0]) & (milliseconds < times[1])
+    count = int(np.count_nonzero(is_in))
+    if not count:
+        return stamps.slice(0, 0)
+    records = decode_payloads(payloads, start_offset, last_offset, columns)
+    return records if count == len(is_in) else records.filter(pa.array(is_in))
 
 
 def _rows_limit(counts: npt.NDArray[np.int64]) -> int:

@@ -252,10 +252,22 @@ class Connection(BufferedProtocol):
         if header.api is None or served is None or not served[0] <= version <= served[1]:
             self._handle_unserved(header, started_ns)
             return
+        if api_key == PRODUCE and not self._in_flight:
+            data = listener.answer_plain_produce(frame, header.body_position, version, listener.now_ms())
+            if data is not None:
+                self._send_plain(len(frame), data, started_ns)
+                return
         request, _ = header.api.request(version).decode(frame, header.body_position)
         context = RequestContext(self.client, header.client_id or "", api_key, version, listener.now_ms())
         listener.metrics.request_bytes[api_key] += len(frame)
         self._dispatch(context, request, header.correlation_id, started_ns)
+
+    def _send_plain(self, request_size: int, data: bytes, started_ns: int) -> None:
+        metrics = self._listener.metrics
+        metrics.request_bytes[PRODUCE] += request_size
+        metrics.observe(PRODUCE, perf_counter_ns() - started_ns)
+        metrics.bytes_sent += len(data)
+        self._outbox.send(data)
 
     def _handle_unserved(self, header: RequestHeader, started_ns: int) -> None:
         """Only ApiVersions is answered: by version 0, which every client reads, with the list in it."""

@@ -25,6 +25,8 @@ _IDLE_CHECK_INTERVAL_MS_MIN: Final = 50
 logger = logging.getLogger("distributedlog.server")
 
 Dispatch = Callable[[RequestContext, Any], Any]
+#: Frame, where the body begins, version, the time: the response to a Produce request that is plain, or None.
+AnswerPlainProduce = Callable[[bytearray, int, int, int], bytes | None]
 
 
 class SharedAmongListeners:
@@ -51,8 +53,10 @@ class Listener:
         dispatch: Dispatch,
         served_versions: Mapping[int, tuple[int, int]],
         shared: SharedAmongListeners,
+        answer_plain_produce: AnswerPlainProduce = lambda *_: None,
     ) -> None:
         self.address = address
+        self.answer_plain_produce = answer_plain_produce
         self.dispatch = dispatch
         self.served_versions = dict(served_versions)
         self.known_keys = frozenset(served_versions)

@@ -67,7 +67,9 @@ class Node:
         """Take the addresses first, because they fail most often, then the directory, then clients."""
         settings, config = self.settings, self.settings.broker
         for address in settings.listeners:
-            listener = Listener(address, self._dispatch, SERVED_VERSIONS, self._shared)
+            listener = Listener(
+                address, self._dispatch, SERVED_VERSIONS, self._shared, self._answer_plain_produce
+            )
             self._listeners.append(listener)
             listener.bind()
         if settings.metrics_listener is not None:
@@ -109,6 +111,11 @@ class Node:
 
     def _dispatch(self, context: RequestContext, request: Any) -> Any:
         return dispatch(self.broker, context, request)
+
+    def _answer_plain_produce(
+        self, frame: bytearray, position: int, version: int, now_ms: int
+    ) -> bytes | None:
+        return self.broker.single_produce.answer(frame, position, version, now_ms)
 
     def _current_config(self) -> BrokerConfig:
         return self.settings.broker if self._broker is None else self._broker.config

@@ -34,6 +34,7 @@ _NOT_SETTINGS: Final = frozenset(
         "FUZZ_CASES",
         "MODEL_EXAMPLES",
         "MODEL_SHRINK",
+        "PIPELINES",
         "SEED",
     )
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from distributedlog.client import TopicPartition
-from distributedlog.client.range_reader import OffsetRange
+from distributedlog.client.offset_range import OffsetRange
 from distributedlog.spark.cluster import Cluster, cluster_of
 from distributedlog.spark.columns import check_schema
 from distributedlog.spark.filters import Bounds, bounds_of
@@ -64,7 +64,9 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> "Iterator[pyarrow.RecordBatch]":
         split: OffsetRange | None = partition.value
-        return iter(()) if split is None else read_split(self._options, self._schema, split)
+        if split is None:
+            return iter(())
+        return read_split(self._options, self._schema, split, self._bounds.times())
 
     def _within_log(
         self, cluster: Cluster, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]

@@ -37,7 +37,7 @@ class BatchWriter(DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         if self._options.exactly_once:
-            commit_staged(messages, _ONLY_BATCH, self._options, self._place)
+            commit_staged(messages, _ONLY_BATCH, self._options, self._place, is_last=True)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         if self._options.exactly_once:

@@ -18,8 +18,13 @@ def commit_staged(
     batch_id: int,
     options: WriteOptions,
     place: StagingPlace,
+    *,
+    is_last: bool = False,
 ) -> None:
-    """Make the batch visible, whole and once, then clear away what was staged for it."""
+    """Make the batch visible, whole and once, then clear away what was staged for it.
+
+    After the last batch of a query there is nothing more to remember.
+    """
     outputs = _outputs(messages)
     if not outputs:
         return
@@ -27,8 +32,9 @@ def commit_staged(
     if any(output.sizes for output in outputs):  # a batch without rows needs no record: again it has none
         client = shared_client(options.client)
         transactional_id = options.transactional_id_prefix + query
+        key = QueryTransactions, transactional_id
         transactions: QueryTransactions = client.keep(
-            (QueryTransactions, transactional_id),
+            key,
             lambda: QueryTransactions(
                 client.cluster, transactional_id, options.transaction_timeout_ms, sender_settings(options)
             ),
@@ -39,6 +45,9 @@ def commit_staged(
             return (batch for output in staged for batch in output)
 
         client.run(transactions.commit(Batch(batch_id, run), batches))
+        if is_last:
+            client.run(transactions.forget())
+            client.kept.pop(key)
     place.remove(query, run, batch_id)
 
 

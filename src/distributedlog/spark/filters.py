@@ -21,6 +21,8 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
+INT64_MIN: Final = -(2**63)
+INT64_MAX: Final = 2**63 - 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -39,6 +41,13 @@ class Bounds:
         return (self.topics is None or topic in self.topics) and (
             self.partitions is None or partition in self.partitions
         )
+
+    def times(self) -> tuple[int, int] | None:
+        """From, and up to but not including, in milliseconds; None where any time is wanted."""
+        if self.timestamp_start is None and self.timestamp_end is None:
+            return None
+        start = INT64_MIN if self.timestamp_start is None else self.timestamp_start
+        return start, INT64_MAX if self.timestamp_end is None else self.timestamp_end
 
     def add(self, entry: Filter) -> None:
         """Take in one filter; the ones that say nothing of these columns change nothing."""

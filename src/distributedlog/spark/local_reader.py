@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from distributedlog.client.errors import UnexpectedResponse
-from distributedlog.client.range_reader import OffsetRange, RangeSettings
+from distributedlog.client.offset_range import OffsetRange, RangeSettings
 from distributedlog.log.errors import CorruptLog
 from distributedlog.log.files import REAL_FILES
 from distributedlog.log.listing import list_directory
@@ -89,7 +89,8 @@ class LocalRange:
                 batches = FetchedBatches(region.read_into(buffer), start)
                 if batches.next_offset <= start:
                     raise NotHere(f"{region.file.path} has no whole batch for offset {start}")
-                yield from batches.pieces(start, end, self._settings.columns, aborted, scratch)
+                settings = self._settings
+                yield from batches.pieces(start, end, settings.columns, aborted, scratch, settings.times)
             except RecordsError as error:
                 raise UnexpectedResponse(f"{region.file.path} cannot be read: {error}") from None
             self.position = min(batches.next_offset, end)

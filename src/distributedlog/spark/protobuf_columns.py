@@ -79,7 +79,8 @@ def to_protobuf(
         def encode(row: Any) -> bytes:
             made = make()
             fill_message(made, row)
-            return prefix + made.SerializeToString()
+            content: bytes = made.SerializeToString()
+            return prefix + content
 
         return encode_column(rows, encode)
 

@@ -9,11 +9,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from distributedlog.client.connection_pool import ClusterAccess, shared_access
 from distributedlog.client.errors import BrokerError
-from distributedlog.client.range_reader import OffsetRange, RangeReader, RangeSettings, TopicReplaced
+from distributedlog.client.offset_range import OffsetRange, RangeSettings
 from distributedlog.spark.cluster import cluster_of
 from distributedlog.spark.errors import DataLoss
 from distributedlog.spark.read_options import ReadOptions
-from distributedlog.spark.row_batches import record_columns, row_batches
+from distributedlog.spark.worker_memory import settle
 from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
@@ -26,22 +26,33 @@ _GONE = frozenset(
 
 
 def read_split(
-    options: ReadOptions, schema: "StructType", split: OffsetRange
+    options: ReadOptions,
+    schema: "StructType",
+    split: OffsetRange,
+    times: tuple[int, int] | None = None,
 ) -> "Iterator[pyarrow.RecordBatch]":
     """The rows of one split. Records that are gone are DataLoss, or passed over with a warning."""
+    # Compiled code takes a while to load, and who plans needs none of it.
+    from distributedlog.spark.row_batches import record_columns, row_batches  # noqa: PLC0415
+
     arrow_schema = to_arrow_schema(schema, timezone="UTC")
     settings = RangeSettings(
         columns=record_columns(arrow_schema.names),
         is_read_committed=options.is_read_committed,
         fetch_bytes=options.fetch_bytes,
         patience_ms=options.patience_ms,
+        times=times,
     )
+    settle()
     return row_batches(_records(options, split, settings), split.partition, arrow_schema)
 
 
 def _records(
     options: ReadOptions, split: OffsetRange, settings: RangeSettings
 ) -> "Iterator[pyarrow.RecordBatch]":
+    from distributedlog.client.range_reader import RangeReader, TopicReplaced  # noqa: PLC0415
+
+    settle()
     if options.local_data_directory is not None:
         from distributedlog.spark.local_reader import LocalRange, NotHere  # noqa: PLC0415
 

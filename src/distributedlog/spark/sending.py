@@ -182,6 +182,8 @@ class Sender:
             ready = [lane.partition for lane in self._lanes.values() if lane.waiting]
             for leader, partitions in (await self._cluster.by_leader(ready)).items():
                 connection = await self._cluster.connection_to(leader, PRODUCE)
+                if self._trouble is not None:
+                    return  # what was on its way failed while this waited, and comes first
                 lanes = [self._lanes[partition] for partition in partitions]
                 while self._requests.get(leader, 0) < self._window and any(lane.waiting for lane in lanes):
                     self._send(leader, connection, lanes)
@@ -296,7 +298,7 @@ class Sender:
             while lane.in_flight:
                 lane.waiting.appendleft(lane.in_flight.pop())
         self._window = 1
-        if self._identity is None:
+        if isinstance(trouble, BrokerError) and trouble.code in _IDENTITY_LOST:
             for lane in self._lanes.values():
                 lane.sequence = 0
         else:

@@ -8,9 +8,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Final
 
 from distributedlog.client import TopicPartition
-from distributedlog.client.range_reader import OffsetRange
+from distributedlog.client.offset_range import OffsetRange
+
+SMALL: Final = 10_000
+"""Offsets that a task reads in less time than it takes to start another one."""
 
 
 def split_ranges(
@@ -41,6 +45,28 @@ def split_ranges(
         for entry in large
     }
     return [part for entry in wanted for part in _cut(entry, cut.get(entry.partition, 1))]
+
+
+def gather_small(splits: Sequence[OffsetRange], small: int = SMALL) -> list[tuple[OffsetRange, ...]]:
+    """What each task reads: as much as `small` offsets of several partitions together, or one split.
+
+    A task of Python costs milliseconds before it has read anything. A stream that gets a few records of a
+    dozen partitions in each batch would spend its time there.
+    """
+    tasks: list[tuple[OffsetRange, ...]] = []
+    gathered: list[OffsetRange] = []
+    room = small
+    for split in splits:
+        size = split.end - split.start
+        if size >= small:
+            tasks.append((split,))
+            continue
+        if size > room:
+            tasks.append(tuple(gathered))
+            gathered, room = [], small
+        gathered.append(split)
+        room -= size
+    return [*tasks, tuple(gathered)] if gathered else tasks
 
 
 def _cut(entry: OffsetRange, parts: int) -> list[OffsetRange]:

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -21,13 +22,13 @@ from pyspark.sql.streaming.datasource import (
 
 from distributedlog.client import TopicPartition
 from distributedlog.client.errors import ClientError
-from distributedlog.client.range_reader import OffsetRange
+from distributedlog.client.offset_range import OffsetRange
 from distributedlog.spark.cluster import Cluster, TopicInfo, cluster_of
 from distributedlog.spark.columns import check_schema
 from distributedlog.spark.planning import resolve, subscribed_partitions
 from distributedlog.spark.read_options import ReadOptions
 from distributedlog.spark.reading import lose, read_split
-from distributedlog.spark.splits import limited, split_ranges
+from distributedlog.spark.splits import gather_small, limited, split_ranges
 from distributedlog.spark.stream_offsets import StreamOffset, TopicOffsets, parse_offset, same_topic
 from distributedlog.wire import ZERO_UUID
 
@@ -53,6 +54,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest: StreamOffset | None = None
         self._last_batch: float | None = None
         self._commit_failed = False
+        self._has_looked = False
 
     # Which offsets: called on the driver.
 
@@ -80,14 +82,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         partitions = subscribed_partitions(self._options.subscription, topics)
         latest = cluster.latest(partitions, is_read_committed=self._options.is_read_committed)
         self._latest = _offset(topics, latest, {})
-        if self._target is not None:
-            latest = {
-                partition: min(end, self._target[partition])
-                for partition, end in latest.items()
-                if partition in self._target
-            }
+        target = latest if self._target is None else self._target
+        latest = {partition: end for partition, end in latest.items() if partition in target}
         starts, begins = self._starts(cluster, before, topics, latest)
-        ends = {partition: max(starts[partition], end) for partition, end in latest.items()}
+        ends = {
+            partition: max(starts[partition], min(end, target[partition]))
+            for partition, end in latest.items()
+        }
         if not isinstance(limit, ReadAllAvailable):
             if self._is_too_early(starts, ends):
                 return start
@@ -114,7 +115,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Only from what the two offsets say, but for records that have expired since."""
         before, after = parse_offset(start), parse_offset(end)
         ranges = []
-        for name, topic in after.topics.items():
+        for name, topic in self._still_there(after).items():
             for index, last in topic.offsets.items():
                 partition = TopicPartition(name, index)
                 first = before.start_of(partition, topic.topic_id)
@@ -126,10 +127,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges = self._without_expired(ranges)
         options = self._options
         splits = split_ranges(ranges, options.min_partitions, options.max_records_per_partition)
-        return [InputPartition(split) for split in splits]
+        tasks = [(split,) for split in splits] if options.min_partitions else gather_small(splits)
+        return [InputPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> "Iterator[pyarrow.RecordBatch]":
-        return read_split(self._options, self._schema, partition.value)
+        splits: tuple[OffsetRange, ...] = partition.value
+        return chain.from_iterable(read_split(self._options, self._schema, split) for split in splits)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Let the group's offsets follow, so that tools for lag see the job. Nothing reads them here."""
@@ -157,13 +160,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _topics_now(self, cluster: Cluster, before: StreamOffset) -> dict[str, TopicInfo]:
         """Topics that are gone, or made anew, are data loss: what was left in them will not come."""
         topics = cluster.topics(self._options.subscription, missing_ok=True)
+        self._has_looked = True
         for name, known in before.topics.items():
-            now = topics.get(name)
-            if now is None:
-                lose(self._options, f"topic {name!r} is gone")
-            elif not same_topic(known.topic_id, now.topic_id):
-                lose(self._options, f"topic {name!r} was deleted and made anew")
+            self._is_there(name, known.topic_id, topics)
         return topics
+
+    def _is_there(self, name: str, topic_id: str, topics: Mapping[str, TopicInfo]) -> bool:
+        now = topics.get(name)
+        if now is None:
+            lose(self._options, f"topic {name!r} is gone")
+            return False
+        if not same_topic(topic_id, now.topic_id):
+            lose(self._options, f"topic {name!r} was deleted and made anew")
+            return False
+        return True
 
     def _starts(
         self, cluster: Cluster, before: StreamOffset, topics: Mapping[str, TopicInfo], latest: Offsets
@@ -173,7 +183,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         new = []
         for partition, end in latest.items():
             known = before.start_of(partition, topics[partition.topic].topic_id)
-            if known is not None and known > end and self._target is None:
+            if known is not None and known > end:
                 lose(self._options, f"{partition} ends at offset {end}; the query stands at {known}")
                 known = None
             if known is None:
@@ -191,6 +201,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         waited_ms = (time.monotonic() - self._last_batch) * 1000
         waiting = sum(ends[partition] - starts[partition] for partition in ends)
         return waiting < minimum and waited_ms < self._options.max_trigger_delay_ms
+
+    def _still_there(self, after: StreamOffset) -> Mapping[str, TopicOffsets]:
+        """A batch that was planned before a restart may be of topics that have gone since."""
+        if self._has_looked:
+            return after.topics
+        topics = self._cluster().topics(self._options.subscription, missing_ok=True)
+        self._has_looked = True
+        return {
+            name: topic
+            for name, topic in after.topics.items()
+            if self._is_there(name, topic.topic_id, topics)
+        }
 
     def _without_expired(self, ranges: list[OffsetRange]) -> list[OffsetRange]:
         first = self._cluster().earliest(entry.partition for entry in ranges)

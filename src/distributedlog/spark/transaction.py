@@ -1,11 +1,13 @@
 """[io] Does what `CommitProtocol` decides: a query's transactions at its coordinators (docs/adr/0023)."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 from distributedlog.client.cluster_client import TRANSACTION, ClusterClient
 from distributedlog.client.errors import BrokerError, ClientError, check
+from distributedlog.client.groups import delete_group
 from distributedlog.client.producer.identity import Identity
 from distributedlog.spark.commit_protocol import Batch, CommitProtocol, Step
 from distributedlog.spark.commit_record import CommitRecord, newest
@@ -34,6 +36,7 @@ from distributedlog.wire.k28_txn_offset_commit import (
     TxnOffsetCommitResponse,
 )
 
+FORGET_SECONDS_MAX: Final = 1
 _PURPOSE: Final = "transactions"
 # The highest versions of transactions v1, and of names instead of topic ids.
 _INIT_PRODUCER_ID_MAX: Final = 5
@@ -108,6 +111,12 @@ class QueryTransactions:
                 if step is Step.COMMIT:
                     return True
         return False
+
+    async def forget(self) -> None:
+        """Remove the record: nobody will ask for it again. Best effort: the broker does it in time."""
+        with suppress(ClientError, TimeoutError):
+            async with asyncio.timeout(FORGET_SECONDS_MAX):
+                await delete_group(self._cluster, self._id)
 
     async def _take(self, step: Step, batches: Callable[[], Iterable[OutputBatch]]) -> CommitRecord | None:
         if step is Step.CLAIM:

@@ -14,7 +14,9 @@ FIRST, SECOND = Identity(7, 0), Identity(7, 1)
 
 
 def lane_with(count, records=10):
+    """A lane to a leader that knows the producer already."""
     lane = Lane(None, TopicPartition("orders", 0), 1)
+    lane.known_producer_id = FIRST.producer_id
     for number in range(count):
         batch = Batch(lane, (number,), 0.0, 120.0)
         batch.records = [(0, None, b"", ())] * records
@@ -34,6 +36,33 @@ def test_batches_are_numbered_as_they_leave():
     lane, batches = lane_with(3)
     assert depart_all(lane) == batches
     assert [(batch.identity, batch.sequence) for batch in batches] == [(FIRST, 0), (FIRST, 10), (FIRST, 20)]
+
+
+def test_the_first_batch_goes_alone_until_the_leader_knows_the_producer():
+    lane, (first, second, third) = lane_with(3)
+    lane.known_producer_id = -1
+    assert depart_all(lane) == [first]
+    lane.arrived(first)
+    assert depart_all(lane) == [second, third]
+    stranger, (first, second) = lane_with(2)
+    assert depart_all(stranger, Identity(8, 0)) == [first]
+
+
+def test_without_idempotence_the_first_batch_does_not_go_alone():
+    lane, batches = lane_with(2)
+    lane.known_producer_id = -1
+    assert depart_all(lane, None) == batches
+
+
+def test_a_leader_that_may_have_forgotten_the_producer_gets_one_batch_first():
+    lane, (first, second, third) = lane_with(3)
+    assert depart_all(lane) == [first, second, third]
+    for batch in (first, second, third):
+        lane.come_back(batch, 0.0)
+    lane.begin_anew()
+    assert depart_all(lane, SECOND) == [first]
+    lane.is_recovering = False
+    assert depart_all(lane, SECOND) == []
 
 
 def test_sequences_wrap_where_kafka_wraps_them():

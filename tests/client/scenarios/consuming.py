@@ -71,7 +71,9 @@ def wait_until(condition, *readers):
 def test_a_record_comes_as_it_was_sent(servers, topic):
     with Producer(servers) as producer:
         headers = [("trace", b"1"), ("empty", None)]
-        producer.send(topic, b"a hat", key=b"ann", headers=headers, timestamp=1_700_000_000_000).result(PATIENCE)
+        producer.send(topic, b"a hat", key=b"ann", headers=headers, timestamp=1_700_000_000_000).result(
+            PATIENCE
+        )
         producer.send(topic, None, timestamp=1).result(PATIENCE)
     with consumer(servers) as reader:
         reader.subscribe(topic)
@@ -87,8 +89,11 @@ def test_everything_once_and_in_order(servers, topic, compression):
     sent = numbered(3000)
     with Producer(servers, compression=compression, batch_size=5000) as producer:
         for number, value in enumerate(sent):
-            producer.send(topic, value, partition=number % 3)
-    with consumer(servers, max_poll_records=170, max_partition_fetch_bytes=20_000, prefetch_bytes=30_000) as reader:
+            future = producer.send(topic, value, partition=number % 3)
+            if number < 3:
+                future.result(PATIENCE)
+    options = {"max_poll_records": 170, "max_partition_fetch_bytes": 20_000, "prefetch_bytes": 30_000}
+    with consumer(servers, **options) as reader:
         reader.subscribe(topic)
         records = []
         while len(records) < len(sent):
@@ -256,7 +261,9 @@ def test_where_to_begin(servers, topic):
     with consumer(servers, auto_offset_reset="none") as reader:
         reader.assign([place])
         for _ in range(2):
-            with pytest.raises(NoOffset, match=r"nothing says where to begin in .*-0, and auto_offset_reset is 'none'"):
+            with pytest.raises(
+                NoOffset, match=r"nothing says where to begin in .*-0, and auto_offset_reset is 'none'"
+            ):
                 reader.poll(PATIENCE)
         reader.seek(place, 4)
         assert read(reader, 2)[0].offset == 4
@@ -281,9 +288,14 @@ def test_deserialisers_are_plain_callables(servers, topic):
         producer.send(topic, {"n": 3}).result(PATIENCE)
     with consumer(servers, key_deserializer=from_text, value_deserializer=from_json) as reader:
         reader.assign([(topic, 0)])
-        assert [(record.key, record.value) for record in read(reader, 2)] == [("ann", {"n": 1}), ("bob", None)]
+        assert [(record.key, record.value) for record in read(reader, 2)] == [
+            ("ann", {"n": 1}),
+            ("bob", None),
+        ]
         for _ in range(2):
-            with pytest.raises(SerialisationFailed, match=r"the key of .*-0 at offset 2 cannot .*; seek behind it"):
+            with pytest.raises(
+                SerialisationFailed, match=r"the key of .*-0 at offset 2 cannot .*; seek behind it"
+            ):
                 reader.poll(PATIENCE)
         assert reader.position((topic, 0)) == 2
         reader.seek((topic, 0), 3)
@@ -308,7 +320,9 @@ def test_a_pattern_finds_topics_also_later_ones_and_no_others(servers, topic):
     create_topic(servers, f"other-{topic}-yes-c")
     with consumer(servers, group_id=topic, metadata_max_age_ms=100) as reader:
         reader.subscribe(pattern=re.compile(re.escape(topic) + "-yes-.*"))
-        wait_until(lambda: {p.topic for p in reader.assignment()} == {f"{topic}-yes-a", f"{topic}-yes-b"}, reader)
+        wait_until(
+            lambda: {p.topic for p in reader.assignment()} == {f"{topic}-yes-a", f"{topic}-yes-b"}, reader
+        )
         create_topic(servers, f"{topic}-yes-later")
         wait_until(lambda: len(reader.assignment()) == 3, reader)
 
@@ -325,7 +339,9 @@ def test_new_partitions_are_read(servers, topic):
 def test_a_topic_that_is_not_there_is_told_once_and_read_when_it_comes(servers, topic):
     with consumer(servers, allow_auto_create_topics=False) as reader:
         reader.subscribe(topic)
-        with pytest.raises(BrokerError, match=r"there is no topic of this name.*create it, and this consumer"):
+        with pytest.raises(
+            BrokerError, match=r"there is no topic of this name.*create it, and this consumer"
+        ):
             reader.poll(PATIENCE)
         create_topic(servers, topic)
         write(servers, topic, [b"late"])
@@ -406,6 +422,20 @@ def test_the_listener_hears_of_everything_and_may_seek_and_commit(servers, topic
     assert told[:2] == [("assigned", both), ("revoked", both)]
     assert told[2][0] == "assigned"
     assert told[-1][0] == "revoked"
+
+
+def test_a_listener_that_raises_is_heard_and_the_group_goes_on(servers, topic):
+    write(servers, topic, numbered(3))
+
+    def assigned(partitions):
+        raise ZeroDivisionError
+
+    with consumer(servers, group_id=topic) as reader:
+        reader.subscribe(topic, on_assigned=assigned)
+        with pytest.raises(ZeroDivisionError) as caught:
+            reader.poll(PATIENCE)
+        assert len(read(reader, 3)) == 3
+        assert caught.value.__traceback__ is not None
 
 
 @pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky", "cooperative-sticky"])

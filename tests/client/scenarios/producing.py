@@ -138,7 +138,7 @@ def test_many_threads_send_through_one_producer(servers, topic):
         for thread in threads:
             thread.join(PATIENCE)
         producer.flush()
-        assert producer.metrics().records_sent == 2000
+        assert producer.metrics().records_sent == producer.metrics().records_acknowledged == 2000
         assert producer.metrics().buffered_bytes == 0
     values = [record.value for record in records_of(servers, topic)]
     for name in range(4):
@@ -151,7 +151,8 @@ def test_the_async_producer_does_the_same(servers, topic):
         async with AsyncProducer(servers, linger_ms=0, compression="zstd") as producer:
             futures = [await producer.send(topic, b"%d" % number) for number in range(500)]
             placed = await asyncio.gather(*futures)
-            many = await producer.send_many(topic, [b"a", b"b"], key=b"k")
+            many = await producer.send_many(topic, [b"a", b"b"], key=b"k", partition=0, timestamp=5)
+            assert (await many[1]).timestamp == 5
             await producer.flush()
             assert all(future.done() for future in many)
             return [metadata.offset for metadata in placed]

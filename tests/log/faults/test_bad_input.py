@@ -303,6 +303,79 @@ def test_open_close_and_use_leave_nothing_open(memory_path):
     assert open_descriptors() == before
 
 
+AS_ANOTHER_USER = """
+import os, sys
+if os.geteuid() == 0:
+    from distributedlog.log import Log, LogReader  # what this user may read, the other perhaps may not
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+from distributedlog.log import Log, LogReader
+from distributedlog.log.errors import DirectoryNotWritable
+try:
+    Log(sys.argv[1])
+except DirectoryNotWritable as error:
+    print("refused", error)
+if sys.argv[2] == "readable":
+    with LogReader(sys.argv[1]) as reader:
+        print("read", [record.value for record in reader.read()])
+"""
+
+
+def as_another_user(path, expectation="unreadable"):
+    """What a process says that has no rights but those the mode of a file gives: root's own ignores it."""
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ANOTHER_USER, path, expectation],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def permissions(path):
+    return {each: each.stat().st_mode for each in [path, *path.rglob("*")]}
+
+
+@pytest.mark.parametrize(
+    "locked", [".", "log-0", "offsets.journal", ".lock", "log-0/*.log", "meta.properties"]
+)
+def test_a_directory_that_may_be_read_and_not_written_is_named_and_read(memory_path, locked):
+    """Read-only are all of it, or just the one thing; readers need no right to write."""
+    memory_path.chmod(0o755)
+    write_log(memory_path, clean=False)
+    before = {path: path.read_bytes() for path in memory_path.rglob("*") if path.is_file()}
+    modes = permissions(memory_path)
+    for path in modes:
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    target = max(memory_path.glob(locked)) if "*" in locked else memory_path / locked
+    for path in [target, *(target.rglob("*") if locked == "." else ())]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        said = as_another_user(memory_path, "readable")
+    finally:
+        for path, mode in modes.items():
+            path.chmod(mode)
+    values = [b"%032d" % number for number in range(RECORDS)]
+    assert f"read {values}" in said
+    if locked != "meta.properties":  # which is read and no more
+        assert said.startswith("refused cannot write to ")
+        assert str(memory_path) in said
+        assert {path: path.read_bytes() for path in before if path.name != ".lock"} == {
+            path: data for path, data in before.items() if path.name != ".lock"
+        }
+
+
+def test_a_directory_that_cannot_be_made_is_named(memory_path):
+    memory_path.chmod(0o555)
+    try:
+        said = as_another_user(memory_path / "below")
+    finally:
+        memory_path.chmod(0o755)
+    assert said.startswith(f"refused cannot write to {memory_path / 'below'}")
+
+
 SECOND_WRITER = """
 import sys
 from distributedlog import Log

@@ -14,11 +14,12 @@ from distributedlog.client.background import watch_forks
 from distributedlog.client.cluster_client import ClusterClient
 from distributedlog.client.committed import CommittedOffset
 from distributedlog.client.configs import ConfigChange, ConfigOperation, ConfigSource, ResourceType
-from distributedlog.client.errors import BrokerError, ClientClosed, ConnectFailed, InvalidOption
+from distributedlog.client.errors import BrokerError, ClientClosed, ClientError, ConnectFailed, InvalidOption
 from distributedlog.client.metadata import TopicMetadata, TopicPartition
 from distributedlog.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetAndTimestamp, list_offsets
 from distributedlog.client.options import split_options
 from distributedlog.client.settings import ClientSettings
+from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _OFFSETS = {"earliest": EARLIEST, "latest": LATEST, "max_timestamp": MAX_TIMESTAMP}
+_ASK_ANOTHER = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.BROKER_NOT_AVAILABLE})
 HANGING_AGE_MIN_MS = 15 * 60 * 1000
 """The longest that a transaction may take by default (transaction.max.timeout.ms)."""
 
@@ -424,11 +426,10 @@ class AsyncAdmin:
         async def careful() -> Result:
             try:
                 return await attempt()
-            except (BrokerError, ConnectFailed):
-                raise  # refused, or never sent
-            except Exception as error:
-                if getattr(error, "is_retriable", False):
-                    error.is_retriable = False  # type: ignore[attr-defined]
+            except ClientError as error:
+                is_elsewhere = isinstance(error, BrokerError) and error.code in _ASK_ANOTHER
+                if not is_elsewhere and not isinstance(error, ConnectFailed):
+                    error.is_retriable = False
                 raise
 
         return await self._client.retrying(careful)

@@ -1,4 +1,4 @@
-"""[pure] Who of a classic group reads what: the leader's decision, by the names that Kafka has for the ways."""
+"""[pure] Who of a classic group reads what: the leader's decision, by Kafka's names for the ways."""
 
 from __future__ import annotations
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from distributedlog.client.background import watch_forks
 from distributedlog.client.committed import CommittedOffset, committed_offsets_of
-from distributedlog.client.consumer.core import ConsumerCore, Listener, as_partition, as_subscription
+from distributedlog.client.consumer.arguments import Listener, as_partition, as_subscription, check_offset
+from distributedlog.client.consumer.core import ConsumerCore
 from distributedlog.client.errors import ForkedClient, InvalidOption
 from distributedlog.client.offsets import (
     EARLIEST,
@@ -20,7 +22,7 @@ from distributedlog.client.offsets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     import pyarrow
 
@@ -35,8 +37,7 @@ CLOSE_SECONDS: Final = 10.0
 
 
 class AsyncConsumer:
-    """Reads records; an async context manager, to be made in a running event loop, and for one task at a
-    time.
+    """Reads records; an async context manager, to be made in a running event loop, for one task at a time.
 
         async with AsyncConsumer("localhost:9092", group_id="billing") as consumer:
             await consumer.subscribe("orders")
@@ -77,7 +78,9 @@ class AsyncConsumer:
         """
         core = self._checked()
         subscription, regex = as_subscription(topics, pattern, core.settings.group_protocol == "consumer")
-        await core.subscribe(subscription, regex, Listener(on_assigned, on_revoked, on_lost))
+        listener = Listener(on_assigned, on_revoked, on_lost)
+        await self._run_steps(core.farewell(CLOSE_SECONDS))
+        await core.subscribe(subscription, regex, listener)
 
     async def unsubscribe(self) -> None:
         """Leave the group, or let go of what was assigned."""
@@ -86,7 +89,7 @@ class AsyncConsumer:
         await core.unsubscribe()
 
     async def assign(self, partitions: Iterable[TopicPartition | tuple[str, int]]) -> None:
-        """Read exactly these partitions, outside of any group's sharing out; those kept keep their positions."""
+        """Read exactly these partitions, whatever a group shares out; those kept keep their positions."""
         await self._checked().assign([as_partition(partition) for partition in partitions])
 
     def assignment(self) -> set[TopicPartition]:
@@ -133,7 +136,7 @@ class AsyncConsumer:
         return self
 
     async def __anext__(self) -> ConsumerRecord:
-        """The next record, however long it takes. For other consumers it counts as read with the next call."""
+        """The next record, however long it takes. It counts as read when the next one is asked for."""
         pending = self._core.pending
         while not pending:
             records = await self.poll(None)
@@ -167,14 +170,15 @@ class AsyncConsumer:
         finally:
             core.poll_clock.end()
 
-    async def _run_steps(self, steps: Iterable[Any]) -> None:
-        for step in steps:
-            if isinstance(step, partial):
-                result = step()
-                if inspect.isawaitable(result):
-                    await result
-            else:
-                await step
+    async def _run_steps(self, steps: Generator[Any, None, None]) -> None:
+        with closing(steps):  # what follows a call-back is done also when it raises
+            for step in steps:
+                if isinstance(step, partial):
+                    result = step()
+                    if inspect.isawaitable(result):
+                        await result
+                else:
+                    await step
 
     # Positions
 
@@ -197,12 +201,12 @@ class AsyncConsumer:
         core.jump(core.states_of(partitions), None, EARLIEST)
 
     def seek_to_end(self, *partitions: TopicPartition | tuple[str, int]) -> None:
-        """Of these partitions, or of all that are assigned; for read_committed before any open transaction."""
+        """Of these partitions, or of all; for read_committed before any open transaction."""
         core = self._checked()
         core.jump(core.states_of(partitions), None, LATEST)
 
     def seek_to_time(self, timestamp_ms: int, *partitions: TopicPartition | tuple[str, int]) -> None:
-        """To the first record that is as late, or to the end; of these partitions, or of all that are assigned."""
+        """To the first record that is as late, or to the end; of these partitions, or of all."""
         core = self._checked()
         core.jump(core.states_of(partitions), None, check_offset(timestamp_ms))
 
@@ -327,12 +331,6 @@ def _taken(pending: list[ConsumerRecord], limit: int) -> list[ConsumerRecord]:
     del pending[-limit:]
     records.reverse()
     return records
-
-
-def check_offset(given: int) -> int:
-    if not isinstance(given, int) or given < 0:
-        raise InvalidOption(f"{given!r} is no place to seek to: it must be a number, 0 or more")
-    return given
 
 
 def lag_of(core: ConsumerCore) -> dict[TopicPartition, int]:

@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 async def persist(
     client: ClusterClient, newsroom: Newsroom, what: str, attempt: Callable[[], Awaitable[Result]]
 ) -> Result:
-    """The result of the first success. Errors that may pass are waited out; others are raised by `poll` first."""
+    """The result of the first success. What may pass is waited out; `poll` raises other errors first."""
     settings = client.settings
     backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, random.random)
     while True:
@@ -45,7 +45,6 @@ class PollClock:
         self._clock = clock
         self.is_polling = False
         self.last_seconds = clock()
-        self.polled = asyncio.Event()
 
     def overdue_seconds(self) -> float:
         """How long ago the last call ended; nothing while one runs."""

@@ -111,7 +111,7 @@ class Chunk:
         self._records, self._taken = [], 0
 
     def read(self, limit: int) -> list[ConsumerRecord]:
-        """Up to so many records, of this batch or of the next ones; fewer than there are only before an error."""
+        """Up to so many records; fewer than there are only before an error."""
         found: list[ConsumerRecord] = []
         while True:
             left = limit - len(found)
@@ -121,7 +121,10 @@ class Chunk:
                 found += records[taken : taken + left]
                 self.next_offset = found[-1].offset + 1 if found else self.next_offset
                 return found
-            found = found + records[taken:] if taken or found else records
+            if found or taken:
+                found += records[taken:]
+            else:
+                found = records
             self._records, self._taken = [], 0
             self.next_offset = max(self.next_offset, self._behind)
             if self._failure is not None:

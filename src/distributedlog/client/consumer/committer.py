@@ -36,7 +36,7 @@ _STALE_TRIES: Final = 5
 
 
 class Committer:
-    """`who` says who this consumer is in its group at the moment; `next_epoch` waits until that may be newer."""
+    """`who` says who this consumer is in its group at the moment."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Committer:
                     state.committed = committed
 
     async def try_to_commit(self, offsets: Mapping[TopicPartition, CommittedOffset]) -> None:
-        """As `commit`, for what nobody asked for: a failure is logged, and the next commit makes up for it."""
+        """As `commit`, where nobody asked for it: a failure is logged, the next commit makes up for it."""
         try:
             await self.commit(offsets)
         except ClientError as error:

@@ -1,18 +1,20 @@
-"""[io] The consumer of programs that block: bytes come in in another thread, records are made in the caller's."""
+"""[io] The consumer of programs that block: another thread moves bytes, the caller's makes records."""
 
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from distributedlog.client.background import LoopThread
+from distributedlog.client.consumer.arguments import Listener, as_subscription
 from distributedlog.client.consumer.async_consumer import CLOSE_SECONDS, AsyncConsumer, _taken
 from distributedlog.client.errors import InvalidOption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     import pyarrow
 
@@ -78,11 +80,12 @@ class Consumer:
         Without a ``group_id`` this consumer reads all their partitions. The call-backs get lists of
         partitions; they are called by `poll`, in its thread, and may seek and commit.
         """
-        self._thread.run(
-            self._inner.subscribe(
-                topics, pattern=pattern, on_assigned=on_assigned, on_revoked=on_revoked, on_lost=on_lost
-            )
-        )
+        self._thread.check()
+        core = self._core
+        subscription, regex = as_subscription(topics, pattern, core.settings.group_protocol == "consumer")
+        listener = Listener(on_assigned, on_revoked, on_lost)
+        self._run_steps(core.farewell(CLOSE_SECONDS))
+        self._thread.run(core.subscribe(subscription, regex, listener))
 
     def unsubscribe(self) -> None:
         """Leave the group, or let go of what was assigned."""
@@ -91,7 +94,7 @@ class Consumer:
         self._thread.run(self._core.unsubscribe())
 
     def assign(self, partitions: Iterable[TopicPartition | tuple[str, int]]) -> None:
-        """Read exactly these partitions, outside of any group's sharing out; those kept keep their positions."""
+        """Read exactly these partitions, whatever a group shares out; those kept keep their positions."""
         self._thread.run(self._inner.assign(partitions))
 
     def assignment(self) -> set[TopicPartition]:
@@ -174,12 +177,13 @@ class Consumer:
         finally:
             core.poll_clock.end()
 
-    def _run_steps(self, steps: Iterable[Any]) -> None:
-        for step in steps:
-            if isinstance(step, partial):
-                step()
-            else:
-                self._thread.run(step)
+    def _run_steps(self, steps: Generator[Any, None, None]) -> None:
+        with closing(steps):  # what follows a call-back is done also when it raises
+            for step in steps:
+                if isinstance(step, partial):
+                    step()
+                else:
+                    self._thread.run(step)
 
     # Positions
 
@@ -202,12 +206,12 @@ class Consumer:
         self._inner.seek_to_beginning(*partitions)
 
     def seek_to_end(self, *partitions: TopicPartition | tuple[str, int]) -> None:
-        """Of these partitions, or of all that are assigned; for read_committed before any open transaction."""
+        """Of these partitions, or of all; for read_committed before any open transaction."""
         self._thread.check()
         self._inner.seek_to_end(*partitions)
 
     def seek_to_time(self, timestamp_ms: int, *partitions: TopicPartition | tuple[str, int]) -> None:
-        """To the first record that is as late, or to the end; of these partitions, or of all that are assigned."""
+        """To the first record that is as late, or to the end; of these partitions, or of all."""
         self._thread.check()
         self._inner.seek_to_time(timestamp_ms, *partitions)
 
@@ -236,7 +240,7 @@ class Consumer:
     def commit_async(
         self, offsets: Mapping[Any, Any] | None = None, on_done: Callable[..., object] | None = None
     ) -> None:
-        """As `commit`, without waiting. `on_done` gets the offsets and an error, or None; in another thread."""
+        """As `commit`, without waiting. `on_done` gets the offsets and an error or None, elsewhere."""
         self._thread.check()
         core = self._core
         core.call_soon(partial(core.commit_in_background, core.to_commit(offsets), on_done))

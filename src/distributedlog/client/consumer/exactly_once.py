@@ -167,7 +167,7 @@ class ExactlyOnce:
         return self._producer.transaction()
 
     def _offsets(self) -> dict[TopicPartition, Any]:
-        """Where each partition goes on that was read; one that is lost is refused by the coordinator anyhow."""
+        """Where each partition that was read goes on."""
         offsets = self._core.to_commit(None)
         return {partition: offsets[partition] for partition in self._before if partition in offsets}
 

@@ -25,16 +25,22 @@ if TYPE_CHECKING:
 class FetchBuffer:
     """`ring` tells whoever polls that there is something; `make_room` the fetcher that it may ask for more.
 
-    A partition with `partition_bytes_max` waiting is not fetched.
+    A partition with `partition_bytes_max` waiting is not fetched; when all have `bytes_max`, none with any.
     """
 
     def __init__(
-        self, partition_bytes_max: int, ring: Callable[[], object], make_room: Callable[[], object]
+        self,
+        partition_bytes_max: int,
+        bytes_max: int,
+        ring: Callable[[], object],
+        make_room: Callable[[], object],
     ) -> None:
         self.lock = threading.Lock()
         self.states: dict[TopicPartition, PartitionState] = {}
+        self.buffered_bytes = 0
         self.failed: deque[tuple[PartitionState, int]] = deque()
         self._partition_bytes_max = partition_bytes_max
+        self._bytes_max = bytes_max
         self._ring = ring
         self._make_room = make_room
         self._ready: deque[Chunk] = deque()
@@ -55,6 +61,11 @@ class FetchBuffer:
                     state.serial += 1
                     state.held.clear()
             self._drop_void()
+
+    def all_states(self) -> list[PartitionState]:
+        """As they are now, whoever adds some in another thread meanwhile."""
+        with self.lock:
+            return list(self.states.values())
 
     def state_of(self, partition: TopicPartition) -> PartitionState:
         state = self.states.get(partition)
@@ -102,13 +113,15 @@ class FetchBuffer:
             state.position is None
             or state.is_paused
             or state.needs_validation
+            or state.is_misplaced
             or state.error is not None
             or state.in_flight_serial == state.serial
             or not state.is_ready
         ):
             return False
         with self.lock:
-            state.is_full = state.buffered_bytes >= self._partition_bytes_max
+            limit = self._partition_bytes_max if self.buffered_bytes < self._bytes_max else 1
+            state.is_full = state.buffered_bytes >= limit
         return not state.is_full
 
     def put(self, chunk: Chunk) -> None:
@@ -119,6 +132,7 @@ class FetchBuffer:
             state.fetch_offset = chunk.end_offset
             state.fetch_epoch = chunk.leader_epoch
             state.buffered_bytes += chunk.size
+            self.buffered_bytes += chunk.size
             self._ready.append(chunk)
         self._ring()
 
@@ -152,7 +166,10 @@ class FetchBuffer:
                     return records
                 raise
             self.passed(chunk, chunk.next_offset)
-            records = records + found if records else found
+            if records:
+                records += found
+            else:
+                records = found
             if chunk.is_done:
                 self.finished(chunk)
             if len(records) >= limit:
@@ -186,16 +203,16 @@ class FetchBuffer:
                 return
             self._ready.popleft()
             state = chunk.state
+            was_crowded = self.buffered_bytes >= self._bytes_max
             state.buffered_bytes -= chunk.size
-            has_room = state.is_full and state.buffered_bytes < self._partition_bytes_max
-            if has_room:
-                state.is_full = False
+            self.buffered_bytes -= chunk.size
+            is_crowded = self.buffered_bytes >= self._bytes_max
+            has_room = was_crowded and not is_crowded
+            if state.is_full and state.buffered_bytes < self._partition_bytes_max:
+                state.is_full, has_room = False, True
         if has_room:
             self._make_room()
 
-    @property
-    def buffered_bytes(self) -> int:
-        return sum(state.buffered_bytes for state in self.states.values())
-
     def _drop_void(self) -> None:
         self._ready = deque(chunk for chunk in self._ready if chunk.serial == chunk.state.serial)
+        self.buffered_bytes = sum(state.buffered_bytes for state in self.states.values())

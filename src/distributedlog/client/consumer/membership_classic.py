@@ -86,6 +86,9 @@ class ClassicMembership:
         self._owned: Partitions = frozenset()
         self._had: Partitions = frozenset()
         """What the last round gave: ``sticky`` leaves it where it was, though it was given up meanwhile."""
+        self._known_as = GroupMetadata(self._group_id)
+        self._told: frozenset[str] = frozenset()
+        """The topics that the others know this member to want."""
         self._is_leader = False
         self._must_join = asyncio.Event()
         self._lost: ClientError | None = None
@@ -97,7 +100,7 @@ class ClassicMembership:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self, *, is_leaving: bool = True) -> None:
-        """Leave at once, so that the others need not wait for the session to run out. A static member stays."""
+        """Leave at once, so that others need not wait for the session's end. A static member stays."""
         for task in (self._task, self._heart):
             if task is not None:
                 task.cancel()
@@ -107,13 +110,16 @@ class ClassicMembership:
             await self._leave("the consumer is closing")
 
     def group_metadata(self) -> GroupMetadata:
-        return GroupMetadata(
-            self._group_id, self._generation, self._member_id, self._settings.group_instance_id
-        )
+        """Who this was when it last got partitions, also when the group has gone on without it since.
+
+        Whatever is committed in this name is refused then. In nobody's name it might not be.
+        """
+        return self._known_as
 
     def topics_changed(self) -> None:
         """The leader assigns anew; who has a pattern tells the others what it means now."""
-        self._must_join.set()
+        if self._is_leader or self._watch.wanted != self._told:
+            self._must_join.set()
 
     # The task
 
@@ -134,6 +140,9 @@ class ClassicMembership:
                 continue
             self._heart = asyncio.get_running_loop().create_task(self._beat())
             self._metrics.rebalances += 1
+            self._known_as = GroupMetadata(
+                self._group_id, self._generation, self._member_id, self._settings.group_instance_id
+            )
             if taken := self._owned - assigned:
                 await self._give_up(taken)
                 self._must_join.set()
@@ -171,7 +180,8 @@ class ClassicMembership:
             self._member_id = ""
 
     async def _until_polled(self) -> None:
-        while self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:
+        # `poll` runs in another thread, and shall have nothing to do for this.
+        while self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:  # noqa: ASYNC110
             await asyncio.sleep(min(0.1, self._settings.max_poll_interval_ms / 4000))
         self._is_overdue = False
 
@@ -179,7 +189,7 @@ class ClassicMembership:
 
     async def _join(self) -> JoinGroupResponse:
         settings = self._settings
-        topics = self._watch.wanted
+        topics = self._told = self._watch.wanted
         request = JoinGroupRequest(
             self._group_id,
             settings.session_timeout_ms,

@@ -49,7 +49,7 @@ Partitions = frozenset[TopicPartition]
 
 
 class ConsumerMembership:
-    """`watch` knows the topics; it calls `topics_changed`. With `regex` the coordinator looks for topics itself."""
+    """`watch` knows the topics, and calls `topics_changed`; with `regex` the coordinator looks itself."""
 
     def __init__(
         self,
@@ -71,6 +71,10 @@ class ConsumerMembership:
         self._group_id = settings.group_id or ""
         self._member_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         self._epoch = _JOINING
+        self._known_as = GroupMetadata(self._group_id)
+        self._may_join = asyncio.Event()
+        """Not before whoever polls knows that the last membership was lost: it may be about to commit."""
+        self._may_join.set()
         self._interval_seconds = settings.heartbeat_interval_ms / 1000
         self._target: Partitions | None = None
         self._owned: Partitions = frozenset()
@@ -95,7 +99,8 @@ class ConsumerMembership:
             await self._leave(_LEAVING_FOR_A_WHILE if is_static else _LEAVING)
 
     def group_metadata(self) -> GroupMetadata:
-        return GroupMetadata(self._group_id, self._epoch, self._member_id, self._settings.group_instance_id)
+        """Who this was when it was last a member, also when the group has gone on without it since."""
+        return self._known_as
 
     @property
     def _is_lost(self) -> bool:
@@ -114,6 +119,7 @@ class ConsumerMembership:
         while True:
             if self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:
                 await self._be_away()
+            await self._may_join.wait()
             self._beat_now.clear()
             await persist(self._client, self._newsroom, f"stay in group {self._group_id}", self._say)
             try:
@@ -121,6 +127,13 @@ class ConsumerMembership:
                     await self._beat_now.wait()
             except TimeoutError:
                 pass
+
+    def _be_lost(self, error: BrokerError) -> None:
+        self._lost = error
+        self._epoch, self._says_all, self._target = _JOINING, True, None
+        self._may_join.clear()
+        self._newsroom.lose()
+        self._reconcile.set()
 
     async def _say(self) -> None:
         request = self._words()
@@ -133,10 +146,7 @@ class ConsumerMembership:
             raise
         code = response.error_code
         if code in _FENCED:
-            self._lost = BrokerError(code, f"stay in group {self._group_id}", response.error_message)
-            self._epoch, self._says_all, self._target = _JOINING, True, None
-            self._newsroom.lose()
-            self._reconcile.set()
+            self._be_lost(BrokerError(code, f"stay in group {self._group_id}", response.error_message))
             return
         if code:
             self._says_all = True
@@ -149,6 +159,9 @@ class ConsumerMembership:
         if response.member_id:
             self._member_id = response.member_id
         self._epoch = response.member_epoch
+        self._known_as = GroupMetadata(
+            self._group_id, self._epoch, self._member_id, self._settings.group_instance_id
+        )
         if response.heartbeat_interval_ms > 0:
             self._interval_seconds = response.heartbeat_interval_ms / 1000
         if response.assignment is not None:
@@ -208,6 +221,7 @@ class ConsumerMembership:
                 partitions, self._owned = self._owned, frozenset()
                 if partitions:
                     await self._newsroom.hand_over(NewsKind.LOST, partitions)
+                self._may_join.set()
                 continue
             target = self._target
             if target is None:
@@ -215,9 +229,9 @@ class ConsumerMembership:
             self._metrics.rebalances += 1
             if taken := self._owned - target:
                 await self._newsroom.hand_over(NewsKind.REVOKED, taken)
+                self._owned -= taken
                 if self._is_lost:
                     continue
-                self._owned -= taken
                 self._beat_now.set()
             if self._target != target:
                 self._reconcile.set()
@@ -235,13 +249,11 @@ class ConsumerMembership:
             f"poll was not called for max_poll_interval_ms={self._settings.max_poll_interval_ms}: poll more "
             "often, raise max_poll_interval_ms, or lower max_poll_records"
         )
-        self._lost = BrokerError(ErrorCode.UNKNOWN_MEMBER_ID, f"stay in group {self._group_id}", why)
-        self._newsroom.lose()
         is_static = self._settings.group_instance_id is not None
         await self._leave(_LEAVING_FOR_A_WHILE if is_static else _LEAVING)
-        self._epoch, self._says_all, self._target = _JOINING, True, None
-        self._reconcile.set()
-        while self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:
+        self._be_lost(BrokerError(ErrorCode.UNKNOWN_MEMBER_ID, f"stay in group {self._group_id}", why))
+        # `poll` runs in another thread, and shall have nothing to do for this.
+        while self._poll_clock.overdue_seconds() * 1000 > self._settings.max_poll_interval_ms:  # noqa: ASYNC110
             await asyncio.sleep(min(0.1, self._settings.max_poll_interval_ms / 4000))
 
     async def _leave(self, epoch: int) -> None:

@@ -1,4 +1,4 @@
-"""Which broker leads which partition: the metadata as a dictionary, made anew only when the metadata is new."""
+"""Which broker leads which partition: a dictionary, made anew only when the metadata is new."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def assign_round_robin(
     subscribers: Sequence[Subscriber], partition_counts: Mapping[str, int]
 ) -> dict[str, list[TopicPartition]]:
-    """By member id. Who does not read a topic is passed over; the next partition goes to whoever comes behind."""
+    """By member id. Who does not read a topic is passed over."""
     assigned: dict[str, list[TopicPartition]] = {subscriber.member_id: [] for subscriber in subscribers}
     in_order = sorted(subscribers, key=lambda subscriber: subscriber.place)
     wanted = set().union(*(subscriber.topics for subscriber in subscribers))

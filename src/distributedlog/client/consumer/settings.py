@@ -20,7 +20,8 @@ class ConsumerSettings(Options):
     before records are handed out, at the price of a round trip for each `poll`.
 
     ``prefetch_bytes`` bounds what is fetched ahead of `poll`: a partition that has so much waiting is not
-    asked for more, so it holds at most this and one ``max_partition_fetch_bytes``.
+    asked for more, so it holds at most this and one ``max_partition_fetch_bytes``. When all partitions
+    together have ``buffer_memory`` waiting, only those are asked for more that have nothing.
 
     ``partition_assignment_strategy`` is a name of `ASSIGNORS`, or several, the preferred one first.
     """
@@ -39,6 +40,7 @@ class ConsumerSettings(Options):
     fetch_max_bytes: int = option(default=50 * 1024 * 1024, least=1, most=INT32_MAX)
     max_partition_fetch_bytes: int = option(default=1024 * 1024, least=1, most=INT32_MAX)
     prefetch_bytes: int = option(default=4 * 1024 * 1024, least=1)
+    buffer_memory: int = option(default=64 * 1024 * 1024, least=1)
     enable_auto_commit: bool | None = None
     auto_commit_interval_ms: int = option(default=5_000, least=0)
     auto_offset_reset: str = option(default="latest", choices=("earliest", "latest", "none"))

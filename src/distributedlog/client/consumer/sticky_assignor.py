@@ -56,7 +56,7 @@ Held = dict[str, "set[TopicPartition]"]
 
 
 def _what_is_kept(members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Held:
-    """Of two who claim a partition the one of the younger generation keeps it; of the same one, neither does."""
+    """Of two claims to a partition the one of the younger generation holds; of equal ones, neither."""
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in members:
         for partition in member.owned:
@@ -124,7 +124,7 @@ def _give_out_the_rest(
 
 
 def _even_out(members: Sequence[Subscriber], held: Held) -> None:
-    """Move partitions along the shortest chains from a member with most to ones with two less, while there are."""
+    """Move partitions along the shortest chains to members with two less, while there are such."""
     topics = {member.member_id: member.topics for member in members}
     settled: set[str] = set()
     while len(settled) < len(members):
@@ -145,7 +145,7 @@ def _even_out(members: Sequence[Subscriber], held: Held) -> None:
 def _chain_down(
     start: str, topics: Mapping[str, frozenset[str]], held: Held
 ) -> list[tuple[str, TopicPartition, str]] | None:
-    """Moves (from, what, to) that take one partition from `start` and leave one with somebody who has two less."""
+    """Moves (from, what, to): one partition less for `start`, one more for somebody with two less."""
     came_by: dict[str, tuple[str, TopicPartition]] = {}
     waiting = deque([start])
     seen = {start}

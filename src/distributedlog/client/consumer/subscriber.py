@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Subscriber:
-    """What it wants, and what it has had since `generation`. Static members keep their place by instance id."""
+    """What it wants, and what it has had since `generation`."""
 
     member_id: str
     topics: frozenset[str]

@@ -110,10 +110,20 @@ class AsyncProducer:
         return future
 
     async def send_many(
-        self, topic: str, values: Iterable[Any], *, key: Any = None, headers: Any = None
+        self,
+        topic: str,
+        values: Iterable[Any],
+        *,
+        key: Any = None,
+        headers: Any = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: Callable[..., object] | None = None,
     ) -> list[RecordFuture]:
-        """Take many records with the same key and headers; waits for memory in between."""
-        return [await self.send(topic, value, key=key, headers=headers) for value in values]
+        """Take many records that share all but their values; waits for memory in between."""
+        shared: dict[str, Any] = {"key": key, "headers": headers, "partition": partition}
+        shared |= {"timestamp": timestamp, "on_delivery": on_delivery}
+        return [await self.send(topic, value, **shared) for value in values]
 
     async def send_table(
         self,
@@ -224,6 +234,7 @@ class AsyncProducer:
         async with (
             contextlib.AsyncExitStack() as ending
         ):  # the last is done first, each whatever the others do
+            ending.callback(self._accumulator.refuse, ClientClosed("the producer is closed"))
             ending.push_async_callback(self._client.close)
             ending.push_async_callback(self._keeper.close)
             ending.push_async_callback(self._sender.close)

@@ -3,6 +3,9 @@
 Batches leave in the order in which they were filled. Up to ``max_in_flight`` are on their way at once; after
 an error they go back to their places, and the lane recovers one batch at a time, so that nothing
 overtakes a retry.
+
+The first batch of a producer goes alone, too. A partition that has never heard of a producer takes whatever
+sequence it sees first: were the second batch to get through and the first one not, the order would be lost.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ class Lane:
         "in_flight",
         "is_in_transaction",
         "is_recovering",
+        "known_producer_id",
         "leader_id",
         "must_renumber",
         "next_sequence",
@@ -48,6 +52,8 @@ class Lane:
         self.identity = NO_IDENTITY
         self.next_sequence = 0
         self.is_recovering = False
+        #: The producer id of which the partition's leader has acknowledged a batch.
+        self.known_producer_id = NO_IDENTITY.producer_id
         self.must_renumber = False
         self.is_in_transaction = False
         self.retry_at = 0.0
@@ -63,7 +69,9 @@ class Lane:
             self.waiting.popleft()
         if not self.waiting or now < self.retry_at:
             return None
-        if self.in_flight and (self.is_recovering or self.must_renumber):
+        if self.in_flight and (
+            self.is_recovering or self.must_renumber or self.identity.producer_id != self.known_producer_id
+        ):
             return None
         return self.waiting[0]
 
@@ -94,6 +102,7 @@ class Lane:
     def arrived(self, batch: Batch) -> None:
         """The broker has it."""
         self.in_flight.remove(batch)
+        self.known_producer_id = batch.identity.producer_id
         self.backoff = None
         if not self.waiting or not self.waiting[0].attempts:
             self.is_recovering = False
@@ -125,6 +134,7 @@ class Lane:
     def begin_anew(self) -> None:
         """The broker does not follow our numbers any more: the next identity starts from nought."""
         self.must_renumber = True
+        self.known_producer_id = NO_IDENTITY.producer_id
 
     def unfinished(self) -> list[Batch]:
         batches = [*self.in_flight, *self.waiting]

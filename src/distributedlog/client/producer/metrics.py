@@ -5,9 +5,13 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class ProducerMetrics:
-    """Counts since the producer was made; levels are of the moment of asking."""
+    """Counts since the producer was made; levels are of the moment of asking.
+
+    ``records_sent`` counts a record anew each time that it is sent.
+    """
 
     records_sent: int = 0
+    records_acknowledged: int = 0
     records_failed: int = 0
     batches_sent: int = 0
     batches_retried: int = 0

@@ -75,10 +75,20 @@ class Producer:
         return self._thread.run(later)
 
     def send_many(
-        self, topic: str, values: Iterable[Any], *, key: Any = None, headers: Any = None
+        self,
+        topic: str,
+        values: Iterable[Any],
+        *,
+        key: Any = None,
+        headers: Any = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: Callable[..., object] | None = None,
     ) -> list[RecordFuture]:
-        """Take many records with the same key and headers."""
-        return [self.send(topic, value, key=key, headers=headers) for value in values]
+        """Take many records that share all but their values."""
+        shared: dict[str, Any] = {"key": key, "headers": headers, "partition": partition}
+        shared |= {"timestamp": timestamp, "on_delivery": on_delivery}
+        return [self.send(topic, value, **shared) for value in values]
 
     def send_table(
         self,

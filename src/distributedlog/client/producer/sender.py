@@ -72,6 +72,7 @@ class Sender:
         self._is_idempotent = settings.is_idempotent
         self._obtaining: asyncio.Task[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = 0.0
         self._is_closed = False
         keeper.changed = self.drain
         keeper.gave_up = self.fail_all
@@ -98,18 +99,20 @@ class Sender:
             return
         now = self._loop.time()
         self._expire(now)
-        next_at: float | None = None
-        while True:
-            requests, next_at = self._collect(now)
-            if not requests:
-                break
+        is_more = True
+        while is_more:
+            requests, next_at, is_more = self._collect(now)
             for destination, batches in requests.items():
                 self._send(destination, batches)
         self._set_alarm(now, next_at)
 
-    def _collect(self, now: float) -> tuple[dict[Destination, list[Batch]], float | None]:
-        """At most one request for each broker, with at most one batch of each lane; when to look again."""
+    def _collect(self, now: float) -> tuple[dict[Destination, list[Batch]], float | None, bool]:
+        """At most one request for each broker, with at most one batch of each lane.
+
+        Then when to look again, and whether to do so at once, since more may leave.
+        """
         accumulator = self._accumulator
+        is_more = False
         requests: dict[Destination, list[Batch]] = {}
         sizes: dict[Destination, int] = {}
         next_at: float | None = None
@@ -145,15 +148,17 @@ class Sender:
                     continue
                 size = sizes.get(destination, 0) + batch.size + _BATCH_IN_REQUEST
                 if destination in requests and size > self._settings.max_request_size:
+                    is_more = True
                     continue
                 sizes[destination] = size
                 requests.setdefault(destination, []).append(lane.depart(identity))
+                is_more |= bool(lane.waiting) or lane.open is not None
                 del accumulator.active[lane]  # to the end: the next request is for others first
                 accumulator.active[lane] = None
             oldest = next(iter(accumulator.unfinished), None)
             if oldest is not None:
                 next_at = oldest.deadline if next_at is None else min(next_at, oldest.deadline)
-        return requests, next_at
+        return requests, next_at, is_more
 
     def _destination_of(self, lane: Lane) -> Destination | None:
         leader_id = lane.leader_id
@@ -294,6 +299,8 @@ class Sender:
                 self._breaker.failed()
 
     def _stored(self, batch: Batch, base_offset: int, log_append_time_ms: int) -> None:
+        if not batch.is_done:
+            self._metrics.records_acknowledged += batch.records_count
         with self._accumulator.lock:
             batch.lane.arrived(batch)
         self._finish(batch, base_offset, log_append_time_ms, None)
@@ -487,9 +494,20 @@ class Sender:
     # Time
 
     def _set_alarm(self, now: float, next_at: float | None) -> None:
-        """Look again when a linger, a pause or the life of the oldest batch ends."""
+        """Look again when a linger, a pause or the life of the oldest batch ends.
+
+        An alarm that comes too early does no harm, and costs less than a new one for every batch.
+        """
+        if next_at is None:
+            return
         if self._alarm is not None:
+            if self._alarm_at <= next_at:
+                return
             self._alarm.cancel()
-            self._alarm = None
-        if next_at is not None:
-            self._alarm = self._loop.call_at(max(next_at, now), self.drain)
+        self._alarm_at = max(next_at, now)
+        self._alarm = self._loop.call_at(self._alarm_at, self._alarmed)
+
+    def _alarmed(self) -> None:
+        """A loop's clock is coarse: this may be called a little before the moment that was asked for."""
+        self._alarm = None
+        self.drain()

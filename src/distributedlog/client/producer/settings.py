@@ -40,7 +40,7 @@ class ProducerSettings(Options):
     partitioner: Any = "default"
     metadata_api: str | None = None
     metadata_api_interval_ms: float = option(default=5_000, least=1)
-    table_batch_size: int = option(default=512 * 1024, least=1)
+    table_batch_size: int = option(default=768 * 1024, least=1)
     transactional_id: str | None = None
     transaction_timeout_ms: int = option(default=60_000, least=1)
     allow_auto_create_topics: bool = True

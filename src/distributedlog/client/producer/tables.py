@@ -13,7 +13,13 @@ try:
     import numpy as np
     import pyarrow as pa
 
-    from distributedlog.records.columns_rows import between, build_batches, chosen, sizes_of
+    from distributedlog.records.columns_rows import (
+        RECORD_OVERHEAD_MAX,
+        between,
+        build_batches,
+        chosen,
+        sizes_of,
+    )
     from distributedlog.records.kernels_murmur2 import NO_KEY, murmur2_partitions_of
     from distributedlog.records.kernels_partitions import group_by_partition
 except ImportError as missing:
@@ -45,6 +51,12 @@ if TYPE_CHECKING:
     from distributedlog.client.producer.settings import ProducerSettings
 
 _CHUNK_MAX: Final = 8 * 1024 * 1024
+_OVERHEAD_USUAL: Final = 12
+"""Of a record of some hundred bytes; a chunk that takes a little more still makes one batch."""
+
+_PIECE_MIN: Final = 4 * 1024 * 1024
+"""Smaller pieces of a table on average are put together first; larger ones are not worth the copy."""
+
 _COLUMNS: Final = ("value", "key", "headers", "timestamp")
 
 
@@ -99,10 +111,10 @@ class TableRows:
         size = min(settings.table_batch_size * spread, _CHUNK_MAX, max(settings.buffer_memory // 4, 1))
         first_row = 0
         for part in self._parts:
-            columns = RecordColumns.of(part, self._timestamp_ms)
+            columns = _columns_of(part, self._timestamp_ms)
             sizes = sizes_of(columns)
             self._check_sizes(lanes.name, sizes, first_row)
-            ends = np.cumsum(sizes)
+            ends = np.cumsum(sizes - (RECORD_OVERHEAD_MAX - _OVERHEAD_USUAL))
             start = 0
             while start < part.num_rows:
                 before = int(ends[start - 1]) if start else 0
@@ -146,9 +158,8 @@ class TableRows:
 
     def _batches_of(self, lane: Lane, rows: RecordColumns) -> list[Batch]:
         settings = self._settings
-        built = build_batches(
-            rows, settings.table_batch_size, settings.compression_codec, settings.compression_level
-        )
+        size_max = min(settings.table_batch_size + settings.table_batch_size // 8, settings.max_request_size)
+        built = build_batches(rows, size_max, settings.compression_codec, settings.compression_level)
         return [TableBatch(lane, unsealed) for unsealed in built]
 
     def _places(self, lanes: TopicLanes, rows: RecordColumns, first_row: int) -> npt.NDArray[np.int32] | int:
@@ -249,8 +260,21 @@ def _records_of(table: pa.Table, names: Mapping[str, str | None]) -> list[pa.Rec
             if present
             else "the table has no columns: it needs one of values"
         )
-    batches: list[pa.RecordBatch] = pa.table(found).combine_chunks().to_batches()
-    return batches
+    records = pa.table(found)
+    pieces: list[pa.RecordBatch] = records.to_batches()
+    if len(pieces) > 1 and records.nbytes < len(pieces) * _PIECE_MIN:
+        pieces = records.combine_chunks().to_batches()
+    return pieces
+
+
+def _columns_of(part: pa.RecordBatch, timestamp_ms: int) -> RecordColumns:
+    try:
+        columns = RecordColumns.of(part, timestamp_ms)
+    except InvalidRecordError as error:
+        raise InvalidOption(f"the table cannot be sent: {error}") from None
+    if part.num_rows and columns.timestamps.min() < 0:
+        raise InvalidOption("a timestamp lies before 1970, which no record's can")
+    return columns
 
 
 def _integers(table: pa.Table, name: str) -> npt.NDArray[np.int32]:
@@ -262,5 +286,8 @@ def _integers(table: pa.Table, name: str) -> npt.NDArray[np.int32]:
     column = table.column(name)
     if not pa.types.is_integer(column.type):
         raise InvalidOption(f"column {name!r} is {column.type}: a partition is a number")
-    values = column.cast(pa.int32()).fill_null(NO_KEY).to_numpy()
+    try:
+        values = column.cast(pa.int32()).fill_null(NO_KEY).to_numpy()
+    except pa.ArrowInvalid as error:
+        raise InvalidOption(f"column {name!r} holds what is no partition: {error}") from None
     return np.ascontiguousarray(values, np.int32)

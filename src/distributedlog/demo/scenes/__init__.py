@@ -2,7 +2,29 @@
 
 from typing import Final
 
-from distributedlog.demo.scenes import append, arrow, broker, compaction, durability, kill, look_up, read, verify
+from distributedlog.demo.scenes import (
+    append,
+    arrow,
+    broker,
+    click_stream,
+    compaction,
+    durability,
+    kill,
+    look_up,
+    read,
+    verify,
+)
 from distributedlog.demo.stage import Scene
 
-SCENES: Final[tuple[Scene, ...]] = (append, read, arrow, look_up, durability, kill, compaction, verify, broker)
+SCENES: Final[tuple[Scene, ...]] = (
+    append,
+    read,
+    arrow,
+    look_up,
+    durability,
+    kill,
+    compaction,
+    verify,
+    broker,
+    click_stream,
+)

@@ -13,9 +13,9 @@ from distributedlog.demo.orders import VALUE_BYTES, order
 from distributedlog.demo.stage import Stage
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message, Producer
+    from confluent_kafka import Consumer, Message
 
-TITLE = "A broker for Kafka clients: use it, kill it with SIGKILL under load, restart it"
+TITLE = "A broker for Kafka clients: use it, kill it under load, restart it"
 RECORDS_MAX: Final = 100_000
 TOPIC: Final = "orders"
 GROUP: Final = "billing"
@@ -115,7 +115,7 @@ def subscribed(broker: BrokerProcess, group: str) -> "Consumer":
 
 
 def read(consumer: "Consumer", count: int) -> dict[int, bytes | None]:
-    """So many values by their offsets, or what came in time. A record that comes twice takes another's place."""
+    """So many values by their offsets, or what came in time. One that comes twice takes another's place."""
     found: dict[int, bytes | None] = {}
     deadline = time.monotonic() + PATIENCE_SECONDS
     seen = 0
@@ -140,7 +140,7 @@ def commit_half(broker: BrokerProcess, count: int) -> int:
 
 
 def kill_under_load(stage: Stage, broker: BrokerProcess, load: Load, count: int) -> None:
-    """Half of a second load is on its way when the broker dies; the producer repeats what was not answered."""
+    """A second load is on its way when the broker dies; the producer repeats what was not answered."""
     load.send(range(count, 2 * count))
     load.wait_for(count + max(count // 10, 1))
     broker.kill()
@@ -153,9 +153,7 @@ def kill_under_load(stage: Stage, broker: BrokerProcess, load: Load, count: int)
     load.producer.flush(PATIENCE_SECONDS)
 
 
-def look_at_what_is_left(
-    stage: Stage, broker: BrokerProcess, load: Load, count: int, committed: int
-) -> None:
+def look_at_what_is_left(stage: Stage, broker: BrokerProcess, load: Load, count: int, committed: int) -> None:
     consumer = subscribed(broker, "auditor")
     found = read(consumer, 2 * count)
     consumer.close()

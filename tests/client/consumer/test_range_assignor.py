@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distributedlog.client import TopicPartition
-from distributedlog.client.range_assignor import Subscriber, assign_ranges
+from distributedlog.client.consumer.subscriber import Subscriber
+from distributedlog.client.range_assignor import assign_ranges
 
 
 def indexes(assigned, topic):
