@@ -1,6 +1,8 @@
 """Consume, transform, produce: how far was read is committed with what was written, or not at all.
 
-Whoever is killed, every record of the input has one visible outcome.
+Whoever is killed, every record of the input has one visible outcome. librdkafka 2.16 may wait for ever in
+``rd_kafka_send_offsets_to_transaction``, whatever its time limit, when its broker is killed in the middle of
+it: with it only workers are killed here (and the broker in `test_bank`).
 """
 
 import signal
@@ -52,7 +54,7 @@ def test_pipes_over_kills_of_the_broker_and_of_those_who_work(library, tmp_path)
         workers = {name: fire.work("pipe", library, name) for name in NAMES[library]}
         for kill in range(4 * LENGTH):
             source.write_more()
-            if kill % 2:
+            if kill % 2 and library == "ours":
                 fire.kill_broker()
                 fire.start_broker()
             else:
