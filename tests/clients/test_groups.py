@@ -179,11 +179,10 @@ def test_sticky_members_of_different_libraries_keep_what_they_have(
             two = stack.enter_context(membership_of(bootstrap, second, second.membership(group, topic)))
             share_out(partitions, one, two)
             had = one.partitions, two.partitions
-            third = stack.enter_context(membership_of(bootstrap, first, first.membership(group, topic)))
-            share_out(partitions, one, two, third)
-            assert one.partitions <= had[0]
-            assert two.partitions <= had[1]
-            third.close()
+            with membership_of(bootstrap, first, first.membership(group, topic)) as third:
+                share_out(partitions, one, two, third)
+                assert one.partitions <= had[0]
+                assert two.partitions <= had[1]
             share_out(partitions, one, two)
 
 

@@ -1,4 +1,4 @@
-"""Our consumer by KIP-848 against our broker, whose heartbeats are quick here; tests/peers has Kafka."""
+"""Our consumer by KIP-848 against our broker; tests/peers does it against Apache Kafka."""
 
 import pytest
 from tests.client.scenarios.sharing import *  # noqa: F403

@@ -109,14 +109,16 @@ def by_aiokafka(keys):
 
 
 def by_kafka_python(keys):
-    from types import SimpleNamespace
-
     from kafka.partitioner.default import DefaultPartitioner
 
-    partitions = set(range(7))
-    cluster = SimpleNamespace(
-        topics=lambda: {"t"},
-        partitions_for_topic=lambda _: partitions,
-        available_partitions_for_topic=lambda _: partitions,
-    )
-    return {key: DefaultPartitioner().partition("t", key, key, None, None, cluster) for key in keys}
+    class Cluster:
+        def topics(self):
+            return {"t"}
+
+        def partitions_for_topic(self, _):
+            return set(range(7))
+
+        available_partitions_for_topic = partitions_for_topic
+
+    choose = DefaultPartitioner().partition
+    return {key: choose("t", key, key, b"", b"", Cluster()) for key in keys}

@@ -213,3 +213,16 @@ def test_a_batch_planned_before_its_topic_went_is_data_loss(topics, topic, boots
     lenient = StreamReader(ReadOptions.of({**options, "failondataloss": "false"}, is_streaming=True), schema)
     with pytest.warns(RuntimeWarning, match="is gone"):
         assert lenient.partitions(start, end) == []
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_log_that_ends_before_the_query_stands_is_data_loss(topics, topic, bootstrap, ends):
+    """So it is where a topic was made anew and nobody knew its id."""
+    topics.create(topic)
+    topics.fill(topic, texts(5))
+    options = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic}
+    reader = StreamReader(ReadOptions.of(options, is_streaming=True), spark_schema(COLUMNS))
+    if ends:
+        reader.prepareForTriggerAvailableNow()
+    with pytest.raises(DataLoss, match="-0 ends at offset 5; the query stands at 9"):
+        reader.latestOffset({topic: {"0": 9}}, ReadAllAvailable())

@@ -35,8 +35,8 @@ from distributedlog.log import (
     VerificationGuard,
 )
 from distributedlog.log.append_checks import CRC_START
+from distributedlog.log.appending import NO_APPEND_TIME
 from distributedlog.log.errors import LogError
-from distributedlog.log.partition_log import NO_APPEND_TIME
 from distributedlog.records import patch_base_offset
 
 if TYPE_CHECKING:

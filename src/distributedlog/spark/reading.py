@@ -13,6 +13,7 @@ from distributedlog.client.offset_range import OffsetRange, RangeSettings
 from distributedlog.spark.cluster import cluster_of
 from distributedlog.spark.errors import DataLoss
 from distributedlog.spark.read_options import ReadOptions
+from distributedlog.spark.worker_memory import settle
 from distributedlog.wire import ErrorCode
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def read_split(
         patience_ms=options.patience_ms,
         times=times,
     )
+    settle()
     return row_batches(_records(options, split, settings), split.partition, arrow_schema)
 
 
@@ -50,6 +52,7 @@ def _records(
 ) -> "Iterator[pyarrow.RecordBatch]":
     from distributedlog.client.range_reader import RangeReader, TopicReplaced  # noqa: PLC0415
 
+    settle()
     if options.local_data_directory is not None:
         from distributedlog.spark.local_reader import LocalRange, NotHere  # noqa: PLC0415
 

@@ -82,14 +82,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         partitions = subscribed_partitions(self._options.subscription, topics)
         latest = cluster.latest(partitions, is_read_committed=self._options.is_read_committed)
         self._latest = _offset(topics, latest, {})
-        if self._target is not None:
-            latest = {
-                partition: min(end, self._target[partition])
-                for partition, end in latest.items()
-                if partition in self._target
-            }
+        target = latest if self._target is None else self._target
+        latest = {partition: end for partition, end in latest.items() if partition in target}
         starts, begins = self._starts(cluster, before, topics, latest)
-        ends = {partition: max(starts[partition], end) for partition, end in latest.items()}
+        ends = {
+            partition: max(starts[partition], min(end, target[partition]))
+            for partition, end in latest.items()
+        }
         if not isinstance(limit, ReadAllAvailable):
             if self._is_too_early(starts, ends):
                 return start
@@ -184,7 +183,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         new = []
         for partition, end in latest.items():
             known = before.start_of(partition, topics[partition.topic].topic_id)
-            if known is not None and known > end and self._target is None:
+            if known is not None and known > end:
                 lose(self._options, f"{partition} ends at offset {end}; the query stands at {known}")
                 known = None
             if known is None:

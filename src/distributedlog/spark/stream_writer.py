@@ -13,6 +13,7 @@ from distributedlog.spark.errors import SparkSourceError
 from distributedlog.spark.output_columns import OutputColumns
 from distributedlog.spark.row_writing import TaskPlace, send_rows, stage_rows
 from distributedlog.spark.staging import StagingPlace
+from distributedlog.spark.worker_memory import settle
 from distributedlog.spark.write_options import WriteOptions
 
 _QUERY: Final = "sql.streaming.queryId"
@@ -28,12 +29,16 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._options = options
         self._columns = OutputColumns.of(schema, options.topic)
         self._place = StagingPlace.of_driver(options.staging_directory)
+        settle()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         task = _this_task()
-        if not self._options.exactly_once:
-            return send_rows(iterator, self._columns, self._options, task.batch_id + task.partition_id)
-        return stage_rows(iterator, self._columns, self._options, task, self._place)
+        try:
+            if not self._options.exactly_once:
+                return send_rows(iterator, self._columns, self._options, task.batch_id + task.partition_id)
+            return stage_rows(iterator, self._columns, self._options, task, self._place)
+        finally:
+            settle()
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         if self._options.exactly_once:

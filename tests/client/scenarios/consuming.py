@@ -424,6 +424,20 @@ def test_the_listener_hears_of_everything_and_may_seek_and_commit(servers, topic
     assert told[-1][0] == "revoked"
 
 
+def test_a_listener_that_raises_is_heard_and_the_group_goes_on(servers, topic):
+    write(servers, topic, numbered(3))
+
+    def assigned(partitions):
+        raise ZeroDivisionError
+
+    with consumer(servers, group_id=topic) as reader:
+        reader.subscribe(topic, on_assigned=assigned)
+        with pytest.raises(ZeroDivisionError) as caught:
+            reader.poll(PATIENCE)
+        assert len(read(reader, 3)) == 3
+        assert caught.value.__traceback__ is not None
+
+
 @pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky", "cooperative-sticky"])
 def test_members_share_and_take_over(servers, topic, assignor):
     create_topic(servers, topic, 4)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from distributedlog.client.background import watch_forks
 from distributedlog.client.committed import CommittedOffset, committed_offsets_of
-from distributedlog.client.consumer.core import ConsumerCore, Listener, as_partition, as_subscription
+from distributedlog.client.consumer.arguments import Listener, as_partition, as_subscription, check_offset
+from distributedlog.client.consumer.core import ConsumerCore
 from distributedlog.client.errors import ForkedClient, InvalidOption
 from distributedlog.client.offsets import (
     EARLIEST,
@@ -20,7 +22,7 @@ from distributedlog.client.offsets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     import pyarrow
 
@@ -35,8 +37,7 @@ CLOSE_SECONDS: Final = 10.0
 
 
 class AsyncConsumer:
-    """Reads records; an async context manager, to be made in a running event loop, and for one task at a
-    time.
+    """Reads records; an async context manager, to be made in a running event loop, for one task at a time.
 
         async with AsyncConsumer("localhost:9092", group_id="billing") as consumer:
             await consumer.subscribe("orders")
@@ -169,14 +170,15 @@ class AsyncConsumer:
         finally:
             core.poll_clock.end()
 
-    async def _run_steps(self, steps: Iterable[Any]) -> None:
-        for step in steps:
-            if isinstance(step, partial):
-                result = step()
-                if inspect.isawaitable(result):
-                    await result
-            else:
-                await step
+    async def _run_steps(self, steps: Generator[Any, None, None]) -> None:
+        with closing(steps):  # what follows a call-back is done also when it raises
+            for step in steps:
+                if isinstance(step, partial):
+                    result = step()
+                    if inspect.isawaitable(result):
+                        await result
+                else:
+                    await step
 
     # Positions
 
@@ -329,12 +331,6 @@ def _taken(pending: list[ConsumerRecord], limit: int) -> list[ConsumerRecord]:
     del pending[-limit:]
     records.reverse()
     return records
-
-
-def check_offset(given: int) -> int:
-    if not isinstance(given, int) or given < 0:
-        raise InvalidOption(f"{given!r} is no place to seek to: it must be a number, 0 or more")
-    return given
 
 
 def lag_of(core: ConsumerCore) -> dict[TopicPartition, int]:

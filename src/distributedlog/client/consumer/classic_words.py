@@ -1,5 +1,4 @@
-"""[pure] What classic members say to each other: subscriptions and assignments, as bytes that all clients
-know.
+"""[pure] What classic members say to each other: subscriptions and assignments, as all clients write them.
 
 What a member owns stands in two places: in the subscription itself since its version 1 (KIP-429), and, for
 the eager ``sticky`` assignor, in the user data, in a format that Kafka's Java client introduced:

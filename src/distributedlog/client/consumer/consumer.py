@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from distributedlog.client.background import LoopThread
+from distributedlog.client.consumer.arguments import Listener, as_subscription
 from distributedlog.client.consumer.async_consumer import CLOSE_SECONDS, AsyncConsumer, _taken
-from distributedlog.client.consumer.core import Listener, as_subscription
 from distributedlog.client.errors import InvalidOption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     import pyarrow
 
@@ -176,12 +177,13 @@ class Consumer:
         finally:
             core.poll_clock.end()
 
-    def _run_steps(self, steps: Iterable[Any]) -> None:
-        for step in steps:
-            if isinstance(step, partial):
-                step()
-            else:
-                self._thread.run(step)
+    def _run_steps(self, steps: Generator[Any, None, None]) -> None:
+        with closing(steps):  # what follows a call-back is done also when it raises
+            for step in steps:
+                if isinstance(step, partial):
+                    step()
+                else:
+                    self._thread.run(step)
 
     # Positions
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from distributedlog.client.cluster_client import ClusterClient
 from distributedlog.client.committed import CommittedOffset
+from distributedlog.client.consumer.arguments import Listener, as_committed, as_partition
 from distributedlog.client.consumer.background_task import PollClock
 from distributedlog.client.consumer.committer import Committer
 from distributedlog.client.consumer.fetch_buffer import FetchBuffer
@@ -26,7 +26,7 @@ from distributedlog.client.consumer.metrics import ConsumerMetrics
 from distributedlog.client.consumer.news import NewsKind, Newsroom
 from distributedlog.client.consumer.position_keeper import PositionKeeper
 from distributedlog.client.consumer.settings import ConsumerSettings
-from distributedlog.client.consumer.topic_watch import Subscription, TopicWatch
+from distributedlog.client.consumer.topic_watch import TopicWatch
 from distributedlog.client.errors import ClientClosed, ClientError, InvalidOption
 from distributedlog.client.group_metadata import GroupMetadata
 from distributedlog.client.metadata import TopicPartition
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from distributedlog.client.consumer.news import News
     from distributedlog.client.consumer.partition_state import PartitionState
     from distributedlog.client.consumer.record import ConsumerRecord
+    from distributedlog.client.consumer.topic_watch import Subscription
 
     Step = Coroutine[Any, Any, Any] | partial[Any]
 
@@ -53,17 +54,6 @@ class AnyMembership(Protocol):
     async def close(self, *, is_leaving: bool = True) -> None: ...
     def group_metadata(self) -> GroupMetadata: ...
     def topics_changed(self) -> None: ...
-
-
-class Listener:
-    """A user's call-backs, each with a list of partitions; `on_revoked` stands in for `on_lost`."""
-
-    def __init__(self, on_assigned: Any = None, on_revoked: Any = None, on_lost: Any = None) -> None:
-        self.by_kind = {
-            NewsKind.ASSIGNED: checked_callable("on_assigned", on_assigned),
-            NewsKind.REVOKED: checked_callable("on_revoked", on_revoked),
-            NewsKind.LOST: checked_callable("on_lost", on_lost if on_lost is not None else on_revoked),
-        }
 
 
 class ConsumerCore:
@@ -85,8 +75,10 @@ class ConsumerCore:
         self.buffer = FetchBuffer(
             settings.prefetch_bytes, settings.buffer_memory, self._ring, self._make_room
         )
-        self.keeper = PositionKeeper(self.client, self.buffer, settings, self._positions_found)
         self.fetcher = Fetcher(self.client, self.buffer, settings, self.metrics, self._find_positions)
+        self.keeper = PositionKeeper(
+            self.client, self.buffer, settings, self._positions_found, self.fetcher.look_for_unknown
+        )
         self.committer = Committer(self.client, self.buffer, settings, self.metrics, self.group_metadata)
         self.pending: list[ConsumerRecord] = []
         """What iteration has taken from the buffer and not yet handed out, the next record last."""
@@ -96,6 +88,8 @@ class ConsumerCore:
         self._membership: AnyMembership | None = None
         self._commit_at = self.loop.time() + settings.auto_commit_interval_ms / 1000
         self._is_committing = False
+        self._to_commit: Mapping[TopicPartition, CommittedOffset] = {}
+        self._commits: set[asyncio.Task[None]] = set()
         self._background: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
 
@@ -220,6 +214,7 @@ class ConsumerCore:
         """What comes before leaving a group, or letting go of what was assigned."""
         if self._membership is None and not self.buffer.states:
             return
+        yield self._finish_commits(timeout_seconds)
         if is_committing and self.settings.is_auto_commit and (positions := self.uncommitted()):
             yield self._commit_within(timeout_seconds, positions)
         self.pending.clear()
@@ -227,6 +222,11 @@ class ConsumerCore:
         partitions = list(self.buffer.states)
         if call_back is not None and self._membership is not None and partitions:
             yield partial(call_back, partitions)
+
+    async def _finish_commits(self, timeout_seconds: float) -> None:
+        await asyncio.sleep(0)  # what was asked for in this turn of the loop is a task only in the next
+        if self._commits:
+            await asyncio.wait(list(self._commits), timeout=timeout_seconds)
 
     async def _commit_within(
         self, timeout_seconds: float, positions: Mapping[TopicPartition, CommittedOffset]
@@ -242,8 +242,8 @@ class ConsumerCore:
     def positions(self) -> dict[TopicPartition, int]:
         """The next record to hand out of each partition, where that is known."""
         found = {
-            partition: state.position
-            for partition, state in self.buffer.states.items()
+            state.partition: state.position
+            for state in self.buffer.all_states()
             if state.position is not None
         }
         for record in self.pending:
@@ -348,16 +348,21 @@ class ConsumerCore:
             raise
 
     def _auto_commit(self, positions: Mapping[TopicPartition, CommittedOffset]) -> None:
-        """One at a time: while the coordinator is away they must not pile up."""
+        """One at a time: while the coordinator is away they must not pile up. The newest is not forgotten."""
+        self._to_commit = positions
         if not self._is_committing:
             self._is_committing = True
-            task = self.loop.create_task(self.committer.try_to_commit(positions))
-            self._background.add(task)
-            task.add_done_callback(self._auto_committed)
+            task = self.loop.create_task(self._commit_newest())
+            self._commits.add(task)
+            task.add_done_callback(self._commits.discard)
 
-    def _auto_committed(self, task: asyncio.Task[None]) -> None:
-        self._is_committing = False
-        self._background.discard(task)
+    async def _commit_newest(self) -> None:
+        try:
+            while positions := self._to_commit:
+                self._to_commit = {}
+                await self.committer.try_to_commit(positions)
+        finally:
+            self._is_committing = False
 
     def commit_in_background(
         self, offsets: Mapping[TopicPartition, CommittedOffset], on_done: Callable[..., object] | None
@@ -376,8 +381,8 @@ class ConsumerCore:
             on_done(offsets, error)
 
         task = self.loop.create_task(work())
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        self._commits.add(task)
+        task.add_done_callback(self._commits.discard)
 
     # Ending
 
@@ -395,7 +400,7 @@ class ConsumerCore:
 
     async def _end(self) -> None:
         membership = self._membership
-        background = list(self._background)
+        background = [*self._commits, *self._background]
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)
@@ -437,51 +442,3 @@ class ConsumerCore:
         task = self.loop.create_task(self.newsroom.hand_over_error(error))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-
-def as_partition(given: Any) -> TopicPartition:
-    """From a `TopicPartition`, or a pair of topic and index."""
-    if isinstance(given, TopicPartition):
-        return given
-    if (
-        isinstance(given, tuple)
-        and len(given) == 2
-        and isinstance(given[0], str)
-        and isinstance(given[1], int)
-    ):
-        return TopicPartition(*given)
-    raise InvalidOption(f"{given!r} is no partition: give TopicPartition(topic, index)")
-
-
-def as_committed(given: Any) -> CommittedOffset:
-    if isinstance(given, CommittedOffset):
-        return given
-    if isinstance(given, int):
-        return CommittedOffset(given)
-    if isinstance(given, tuple) and given and isinstance(given[0], int):
-        return CommittedOffset(*given)
-    raise InvalidOption(f"{given!r} is nothing to commit: give an offset, or (offset, metadata)")
-
-
-def as_subscription(topics: Any, pattern: Any, is_regex_of_broker: bool) -> tuple[Subscription, str | None]:
-    """(what to match here, the expression to leave to the broker).
-
-    With KIP-848 a pattern given as text is the broker's to read, in its own dialect (RE2); a compiled one is
-    matched here, as all are otherwise.
-    """
-    if (pattern is None) == (not topics):
-        raise InvalidOption("subscribe to topics by their names, or to a pattern")
-    if pattern is not None:
-        if isinstance(pattern, str):
-            if is_regex_of_broker:
-                return Subscription(), pattern
-            try:
-                pattern = re.compile(pattern)
-            except re.error as error:
-                raise InvalidOption(f"the pattern {pattern!r} cannot be read: {error}") from None
-        return Subscription(pattern=pattern), None
-    names = (topics,) if isinstance(topics, str) else tuple(topics)
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise InvalidOption(f"{name!r} is no topic's name")
-    return Subscription(names), None

@@ -62,6 +62,11 @@ class FetchBuffer:
                     state.held.clear()
             self._drop_void()
 
+    def all_states(self) -> list[PartitionState]:
+        """As they are now, whoever adds some in another thread meanwhile."""
+        with self.lock:
+            return list(self.states.values())
+
     def state_of(self, partition: TopicPartition) -> PartitionState:
         state = self.states.get(partition)
         if state is None:
@@ -108,6 +113,7 @@ class FetchBuffer:
             state.position is None
             or state.is_paused
             or state.needs_validation
+            or state.is_misplaced
             or state.error is not None
             or state.in_flight_serial == state.serial
             or not state.is_ready

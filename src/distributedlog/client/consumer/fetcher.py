@@ -116,7 +116,7 @@ class Fetcher:
         if self._is_closed:
             return
         by_broker: dict[int, list[PartitionState]] = {}
-        for state in list(self._buffer.states.values()):
+        for state in self._buffer.all_states():
             if not self._buffer.may_fetch(state):
                 continue
             place = self._places.of(state.partition)
@@ -259,6 +259,7 @@ class Fetcher:
             self._find_position()
         elif code in _ELSEWHERE:
             state.preferred_replica = None
+            state.is_misplaced = True
             self.refresh_soon()
         else:
             self._buffer.fail(state, BrokerError(code, f"read {state.partition} at offset {offset}"))
@@ -267,24 +268,27 @@ class Fetcher:
         error: ClientError | None = None
         try:
             await asyncio.sleep(self._next_delay())
-            topics = {partition.topic for partition in self._buffer.states}
+            topics = {state.partition.topic for state in self._buffer.all_states()}
             await self._client.refresh(topics, may_create=False)
         except ClientError as failure:
             error = failure
         finally:
             self._refreshing = None
+        for state in self._buffer.all_states():
+            state.is_misplaced = False
         if error is not None and not error.is_retriable and not isinstance(error, ClusterUnreachable):
-            for state in self._buffer.states.values():
+            for state in self._buffer.all_states():
                 self._buffer.fail(state, error)
-        self._look_for_unknown()
+        self.look_for_unknown()
         self.kick_soon()
 
-    def _look_for_unknown(self) -> None:
+    def look_for_unknown(self) -> None:
         """A partition that stays unknown is told about: its topic may be gone, or its name wrong."""
         now = self._loop.time()
         patience = self._client.settings.default_api_timeout_ms / 1000
         topics = self._client.metadata.topics
-        for partition, state in self._buffer.states.items():
+        for state in self._buffer.all_states():
+            partition = state.partition
             topic = topics.get(partition.topic)
             is_known = topic is not None and any(
                 each.index == partition.partition for each in topic.partitions

@@ -18,8 +18,7 @@ UNKNOWN = -1
 
 @dataclass(slots=True, eq=False)
 class PartitionState:
-    """``position`` is the next offset to hand out, ``fetch_offset`` the next to ask for; never the same
-    thing.
+    """``position`` is the next offset to hand out, ``fetch_offset`` the next one to ask for.
 
     ``serial`` goes up whenever the position jumps: what was fetched for another serial is void.
     """
@@ -40,6 +39,8 @@ class PartitionState:
     is_paused: bool = False
     is_full: bool = False
     needs_validation: bool = False
+    is_misplaced: bool = False
+    """Whoever was asked does not lead it: it rests until the cluster has been asked who does."""
     in_flight_serial: int | None = None
     error: ClientError | None = None
     """Raised by the next poll; until then the partition rests."""

@@ -8,6 +8,7 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from distributedlog.client.committed import committed_offsets_of
+from distributedlog.client.consumer.places import Places
 from distributedlog.client.errors import ClientError, ClusterUnreachable, NoOffset, check
 from distributedlog.client.metadata import TopicPartition
 from distributedlog.client.offsets import EARLIEST, LATEST, list_offsets_at
@@ -34,7 +35,7 @@ _CONSUMER_REPLICA: Final = -1
 
 
 class PositionKeeper:
-    """`found` is called when partitions have got their positions."""
+    """`found` is called when partitions have got their positions, `tell_unknown` when some are not known."""
 
     def __init__(
         self,
@@ -42,11 +43,14 @@ class PositionKeeper:
         buffer: FetchBuffer,
         settings: ConsumerSettings,
         found: Callable[[], object],
+        tell_unknown: Callable[[], object],
     ) -> None:
         self._client = client
         self._buffer = buffer
         self._settings = settings
         self._found = found
+        self._tell_unknown = tell_unknown
+        self._places = Places(client)
         self._loop = asyncio.get_running_loop()
         self._work: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
@@ -71,7 +75,7 @@ class PositionKeeper:
     def _wanting(self) -> list[PartitionState]:
         return [
             state
-            for state in self._buffer.states.values()
+            for state in self._buffer.all_states()
             if state.needs_position or (state.needs_validation and state.error is None)
         ]
 
@@ -80,13 +84,36 @@ class PositionKeeper:
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, random.random)
         try:
             while states := self._wanting():
-                if not await self._try(states):
-                    await asyncio.sleep(backoff.next_ms() / 1000)
+                is_settled = await self._look_up_topics(states)
+                known = [state for state in states if self._places.of(state.partition) is not None]
+                if known:
+                    is_settled &= await self._try(known)
                 self._settled.set()
                 self._found()
+                if len(known) < len(states):
+                    self._tell_unknown()
+                    is_settled = False
+                if not is_settled:
+                    await asyncio.sleep(backoff.next_ms() / 1000)
         finally:
             self._work = None
             self._settled.set()
+
+    async def _look_up_topics(self, states: Sequence[PartitionState]) -> bool:
+        """Those that are not known, so that they do not keep the others waiting; whether that worked."""
+        unknown = {state.partition.topic for state in states if self._places.of(state.partition) is None}
+        if not unknown:
+            return True
+        try:
+            await self._client.refresh(unknown, may_create=self._settings.allow_auto_create_topics)
+        except ClientError as error:
+            if not error.is_retriable and not isinstance(error, ClusterUnreachable):
+                for state in states:
+                    self._buffer.fail(state, error)
+                return True
+            _logger.warning("positions are not known yet: %s", error)
+            return False
+        return True
 
     async def _try(self, states: Sequence[PartitionState]) -> bool:
         """Whether there is no need to wait before the next try. One partition's error is not another's."""

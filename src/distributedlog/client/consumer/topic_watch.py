@@ -38,8 +38,7 @@ class Subscription:
 
 
 class TopicWatch:
-    """Looks every ``metadata_max_age_ms``; `changed` is called when topics or their partitions are not as
-    before.
+    """Looks every ``metadata_max_age_ms``, and calls `changed` when topics or partitions are not as before.
 
     A topic that is not there is an error that `missing` hears of once; when it comes, it is read.
     """

@@ -152,7 +152,7 @@ class Sender:
                     continue
                 sizes[destination] = size
                 requests.setdefault(destination, []).append(lane.depart(identity))
-                is_more |= bool(lane.waiting)
+                is_more |= bool(lane.waiting) or lane.open is not None
                 del accumulator.active[lane]  # to the end: the next request is for others first
                 accumulator.active[lane] = None
             oldest = next(iter(accumulator.unfinished), None)
@@ -501,8 +501,13 @@ class Sender:
         if next_at is None:
             return
         if self._alarm is not None:
-            if now < self._alarm_at <= next_at:
+            if self._alarm_at <= next_at:
                 return
             self._alarm.cancel()
         self._alarm_at = max(next_at, now)
-        self._alarm = self._loop.call_at(self._alarm_at, self.drain)
+        self._alarm = self._loop.call_at(self._alarm_at, self._alarmed)
+
+    def _alarmed(self) -> None:
+        """A loop's clock is coarse: this may be called a little before the moment that was asked for."""
+        self._alarm = None
+        self.drain()

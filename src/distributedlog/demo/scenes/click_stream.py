@@ -6,7 +6,6 @@ of users, count per minute, write to a topic; then a second pipeline archives th
 ``…_topics`` for what runs, ``…_chart`` for what is shown in the end.
 """
 
-import shutil
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -96,7 +95,6 @@ def play(stage: Stage) -> None:
         if counting is not None:
             counting.kill()
         broker.kill()
-        shutil.rmtree(directory / "pipelines" / "count-clicks" / "checkpoint", ignore_errors=True)
 
 
 def what_is_missing() -> str | None:
