@@ -3,6 +3,7 @@
 #   make test ARGS="tests/log -k roll"     anything after ARGS= goes to pytest
 #   make test PYTHON=/opt/python3.13/bin/python3
 #   make sim SEEDS=1000000                 as many worlds; DLOG_SEED=… sets the first
+#   make fire KILLS=100                    as many kills; SPARK_FIRE_SEED=… sets the schedule
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -18,13 +19,14 @@ PEERS   := .peers
 WORKERS ?= 2
 CASES   ?= 1000000
 SEEDS   ?= 100000
+KILLS   ?= 30
 QUICK   ?=
 ARGS    ?=
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links --no-emit-package distributedlog
 
-.PHONY: help setup demo test fuzz sim peers bench bench-readme check format lock upgrade clean
+.PHONY: help setup demo test fuzz sim fire peers bench bench-readme check format lock upgrade clean
 
 help:  ## say what the targets do
 	@echo "usage: make TARGET"
@@ -44,7 +46,7 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(STAMP)  ## fill a log, read it, kill a writer in the middle, recover, and show the figures
+demo: $(STAMP)  ## the log, a broker and a Spark pipeline at work, killed and restarted, and what they do checked
 	@$(BIN)/dlog demo $(ARGS)
 
 test: $(STAMP)  ## run all tests that need no other Kafka implementation but Python packages
@@ -57,6 +59,9 @@ fuzz: $(STAMP)  ## run the fuzz tests with CASES=… mutated inputs (default 100
 sim: $(STAMP)  ## simulate transactions in a world that goes wrong, from SEEDS=… seeds (default 100000)
 	@DLOG_SIM_SEEDS=$(SEEDS) $(BIN)/pytest -n $(WORKERS) --dist worksteal --quiet --timeout=0 -m sim \
 		tests/transactions $(ARGS)
+
+fire: $(STAMP)  ## kill driver, workers and broker under an exactly-once Spark query, KILLS=… times (default 30)
+	@SPARK_FIRE_KILLS=$(KILLS) $(BIN)/pytest --quiet --timeout=0 tests/spark_fire $(ARGS)
 
 peers: $(STAMP)  ## run the tests against Apache Kafka (needs Java 17+ and Maven)
 	@sh peers/fetch.sh $(PEERS)
