@@ -45,7 +45,7 @@ def status_of(content: Mapping[str, Any]) -> Status:
 def after_batch(before: Status, progress: Mapping[str, Any]) -> Status:
     """The status behind one more trigger; a progress that was counted already changes nothing.
 
-    The trigger's moment tells progresses apart: an idle one bears the number of the batch that is to come, and
+    Its moment tells progresses apart: an idle trigger bears the number of the batch that is to come, and
     repeats the figures of the one before.
     """
     moment = progress.get("timestamp")
