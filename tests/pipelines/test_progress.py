@@ -9,7 +9,7 @@ PROGRESS = {
     "numInputRows": 120,
     "processedRowsPerSecond": 240.0,
     "timestamp": "2026-01-01T00:00:05.000Z",
-    "durationMs": {"triggerExecution": 500},
+    "durationMs": {"triggerExecution": 500, "addBatch": 400},
     "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
     "stateOperators": [
         {"numRowsTotal": 7, "memoryUsedBytes": 1000, "numRowsDroppedByWatermark": 2},
@@ -34,15 +34,24 @@ def test_a_batch_is_added():
     assert status.lag == 15
 
 
-def test_a_batch_is_counted_once_and_never_backwards():
+def test_a_progress_is_counted_once_and_never_backwards():
     once = after_batch(Status(), PROGRESS)
     assert after_batch(once, PROGRESS) == once
-    assert after_batch(once, {**PROGRESS, "batchId": 3}) == once
+    assert after_batch(once, {**PROGRESS, "timestamp": "2026-01-01T00:00:04.000Z"}) == once
 
 
-def test_an_idle_query_keeps_its_watermark():
-    status = after_batch(Status(watermark="then"), {"batchId": 1, "durationMs": {}, "eventTime": {}})
-    assert (status.watermark, status.rows, status.lag) == ("then", 0, None)
+def test_an_idle_trigger_bears_the_next_batchs_number_and_takes_nothing_from_it():
+    idle = {
+        **PROGRESS,
+        "batchId": 5,
+        "timestamp": "2026-01-01T00:00:15.000Z",
+        "durationMs": {"triggerExecution": 2},
+    }
+    then = {**PROGRESS, "batchId": 5, "timestamp": "2026-01-01T00:00:16.000Z"}
+    between = after_batch(after_batch(Status(), PROGRESS), idle)
+    assert (between.batch, between.rows, between.late, between.batch_ms) == (4, 120, 3, 500)
+    status = after_batch(between, then)
+    assert (status.batch, status.rows, status.late) == (5, 240, 6)
 
 
 def test_sources_without_offsets_have_no_lag():

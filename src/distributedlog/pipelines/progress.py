@@ -43,28 +43,31 @@ def status_of(content: Mapping[str, Any]) -> Status:
 
 
 def after_batch(before: Status, progress: Mapping[str, Any]) -> Status:
-    """The status behind one more micro-batch; a progress that was counted already changes nothing."""
-    batch = progress.get("batchId")
-    if before.batch is not None and batch is not None and batch < before.batch:
+    """The status behind one more trigger; a progress that was counted already changes nothing.
+
+    Its moment tells progresses apart: an idle trigger bears the number of the batch that is to come, and
+    repeats the figures of the one before.
+    """
+    moment = progress.get("timestamp")
+    if before.updated is not None and moment is not None and moment <= before.updated:
         return before
-    is_new = batch != before.batch
-    rows = int(progress.get("numInputRows") or 0) if is_new else 0
+    durations = progress.get("durationMs") or {}
     operators = progress.get("stateOperators") or []
-    duration = (progress.get("durationMs") or progress.get("batchDuration") or {}) or {}
-    late = sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators) if is_new else 0
+    has_run = "addBatch" in durations
+    late = sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators)
     return replace(
         before,
         state=RUNNING,
-        batch=batch,
-        rows=before.rows + rows,
+        batch=progress.get("batchId") if has_run else before.batch,
+        rows=before.rows + (int(progress.get("numInputRows") or 0) if has_run else 0),
         rows_per_second=float(progress.get("processedRowsPerSecond") or 0.0),
         lag=lag_of(progress),
         watermark=(progress.get("eventTime") or {}).get("watermark") or before.watermark,
         state_rows=sum(int(operator.get("numRowsTotal") or 0) for operator in operators),
         state_bytes=sum(int(operator.get("memoryUsedBytes") or 0) for operator in operators),
-        late=before.late + late,
-        batch_ms=int(duration.get("triggerExecution") or 0) if isinstance(duration, Mapping) else 0,
-        updated=progress.get("timestamp"),
+        late=before.late + (late if has_run else 0),
+        batch_ms=int(durations.get("triggerExecution") or 0) if has_run else before.batch_ms,
+        updated=moment,
     )
 
 

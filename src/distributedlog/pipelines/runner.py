@@ -162,8 +162,7 @@ def _watch(
 def _newest(status: Status, query: "StreamingQuery") -> Status:
     for progress in query.recentProgress:
         content: Any = progress
-        if status.batch is None or content["batchId"] >= status.batch:
-            status = after_batch(status, content)
+        status = after_batch(status, content)
     return status
 
 
