@@ -129,7 +129,7 @@ def test_the_truth_comes_out_while_things_die(monkeypatch, capsys, tmp_path):
     assert "All 3 claims above were checked, and hold." in out
     for what in ("a worker of Spark", "killed the broker", "archived as Parquet", "as a picture"):
         assert what in out
-    assert (tmp_path / "kept" / "click-stream" / "click-stream.png").exists()
+    assert (tmp_path / "kept" / "click-stream" / "clicks.png").exists()
     shutil.rmtree(tmp_path / "kept")
 
 
