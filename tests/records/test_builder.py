@@ -173,7 +173,7 @@ def test_a_field_that_does_not_fit(field):
 VIEWS = [memoryview(array("i", [1, -2, 300])), memoryview(b"abcdef")[::2], bytearray(b"abc"), memoryview(b"")]
 
 
-@pytest.mark.parametrize("data", VIEWS, ids=repr)
+@pytest.mark.parametrize("data", VIEWS, ids=["integers", "every other byte", "bytearray", "empty"])
 def test_a_view_counts_by_its_bytes_and_not_by_its_items(data):
     appended = [
         (5, data, data, ()),
