@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import resource
-import select
 import socket
 import ssl
 
@@ -28,6 +27,7 @@ from distributedlog.wire.k03_metadata import MetadataRequest, MetadataRequestTop
 from distributedlog.wire.k12_heartbeat import HeartbeatRequest
 from distributedlog.wire.k18_api_versions import ApiVersionsRequest
 from distributedlog.wire.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from readiness import is_readable
 
 PRODUCE, METADATA, HEARTBEAT, API_VERSIONS, CREATE_TOPICS = 0, 3, 12, 18, 19
 HELLO = encode_request(API_VERSIONS, 0, 1, "stranger", ApiVersionsRequest())
@@ -59,7 +59,7 @@ class Fire:
     def lines(self):
         """What was logged since the last call; what was logged before an answer is there with the answer."""
         descriptor = self.process.popen.stderr.fileno()
-        while select.select([descriptor], [], [], 0)[0]:
+        while is_readable(descriptor, 0):
             data = os.read(descriptor, 65536)
             assert data, "the broker is gone"
             self._log += data
@@ -171,7 +171,7 @@ def test_half_a_frame_and_silence(tmp_path):
 
         def ended():
             fire.serve_the_good()
-            return select.select([bad], [], [], 0)[0]
+            return is_readable(bad, 0)
 
         eventually(ended)
         assert until_closed(bad) == b""

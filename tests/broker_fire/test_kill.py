@@ -9,7 +9,6 @@ DLOG_SEED sets when it is killed.
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from tests.broker_fire.asking import committed, create_topic, end_offset, record
 from tests.server.processes import Client, dlog_start
 
 from fault_proxy import DEADLINE_SECONDS, PRODUCE, FaultProxy
+from readiness import is_readable
 
 SEED = int(os.environ.get("DLOG_SEED", "1"))
 KILLS = 20
@@ -168,7 +168,7 @@ def test_what_was_acknowledged_survives_twenty_kills(tmp_path):
             with dlog_start(*arguments, cwd=tmp_path) as process:
                 if kill % 6 == 5:
                     # Somewhere in the recovery, or shortly before or after it.
-                    select.select([process.popen.stdout], [], [], random.uniform(0.1, 0.3))
+                    is_readable(process.popen.stdout, random.uniform(0.1, 0.3))
                 else:
                     proxy.target_port = process.wait_ready().port
                     with Client(process.port) as client:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 
 from distributedlog.cli.main import main
 from distributedlog.testing import EmbeddedBroker
+from readiness import is_readable
 
 DLOG = [sys.executable, "-W", "error", "-m", "distributedlog.cli.main"]
 DEADLINE_SECONDS = 60
@@ -28,8 +28,7 @@ def started(*arguments, **options):
 
 
 def line_of(stream):
-    readable, _, _ = select.select([stream], [], [], DEADLINE_SECONDS)
-    assert readable, "nothing was printed"
+    assert is_readable(stream, DEADLINE_SECONDS), "nothing was printed"
     return stream.readline()
 
 

@@ -5,6 +5,7 @@ with Kafka's number of the error. ``read_committed`` reads a partition to its la
 """
 
 import asyncio
+import re
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka import TopicPartition as AioTopicPartition
@@ -135,6 +136,12 @@ class Aio:
         return asyncio.run(asyncio.wait_for(read(), DEADLINE_SECONDS))
 
 
+def _code_of(error):
+    """What the library says of itself has no code but in its words; -1 where there is none either."""
+    told = re.search(r"\[Error (\d+)\]", str(error))
+    return getattr(error, "errno", int(told[1]) if told else -1)
+
+
 class Python:
     def __init__(self, bootstrap, transactional_id):
         self._producer = KafkaProducer(
@@ -146,7 +153,7 @@ class Python:
         try:
             return step(*arguments)
         except PythonKafkaError as error:
-            raise Refused(error.errno, str(error)) from None
+            raise Refused(_code_of(error), str(error)) from None
 
     def begin(self):
         self._do(self._producer.begin_transaction)

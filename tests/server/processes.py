@@ -10,6 +10,7 @@ import sys
 import time
 
 from distributedlog.wire import decode_response, encode_request
+from readiness import is_readable
 
 DEADLINE_SECONDS = 60
 READY = re.compile(r"distributedlog is ready on (\S+):(\d+)\n")
@@ -30,8 +31,7 @@ class Process:
         self.port = None
 
     def ready_line(self):
-        readable, _, _ = select.select([self.popen.stdout], [], [], DEADLINE_SECONDS)
-        assert readable, "no ready line"
+        assert is_readable(self.popen.stdout, DEADLINE_SECONDS), "no ready line"
         return self.popen.stdout.readline()
 
     def wait_ready(self):

@@ -113,7 +113,10 @@ class BlockingConnection:
         if self._in_flight or self._stream.fileno() < 0:
             return False
         # An idle connection has nothing to say; what can be read is its end.
-        return not select.select([self._stream], [], [], 0)[0]
+        # (`select.select` would refuse a descriptor from 1024 on.)
+        watched = select.poll()
+        watched.register(self._stream, select.POLLIN)
+        return not watched.poll(0)
 
     def close(self) -> None:
         self._stream.close()
