@@ -47,7 +47,7 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	@touch $@
 
 demo: $(STAMP)  ## the log, a broker and a Spark pipeline at work, killed and restarted, and what they do checked
-	@$(BIN)/dlog demo $(ARGS)
+	@mkdir -p build && $(BIN)/dlog demo $(ARGS)
 
 test: $(STAMP)  ## run all tests that need no other Kafka implementation but Python packages
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --quiet --ignore=tests/peers -m "not peer" $(ARGS)
