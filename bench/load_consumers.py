@@ -22,6 +22,7 @@ class Counter:
     def __init__(self, wanted: int) -> None:
         self._wanted = wanted
         self._first = self._received = 0
+        self._made = time.perf_counter()
         self._begun = self._now = 0.0
         self._deadline = time.perf_counter() + SECONDS_MAX
 
@@ -36,6 +37,9 @@ class Counter:
         return self._received >= self._wanted
 
     def rate(self) -> float:
+        """Of what came after the first; of everything where the first was all, as in a quick run."""
+        if self._received == self._first:
+            return self._received / (self._now - self._made)
         return (self._received - self._first) / (self._now - self._begun)
 
 

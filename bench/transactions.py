@@ -1,6 +1,6 @@
 """Transactions against Apache Kafka's, what they cost over plain records, and a restart with many ids.
 
-Durability is the page cache's on both sides, as in `bench.against_kafka`. The overhead is that of a
+Durability is the page cache's on both sides, as in `bench.side_by_side`. The overhead is that of a
 transaction over the same records in the same portions by an idempotent producer, who waits for each portion
 to be acknowledged; the two are measured in turns.
 """
@@ -9,11 +9,11 @@ import tempfile
 import time
 from functools import partial
 
-from bench.against_kafka import OURS, Node, against, best_of, create_topics, nodes
 from bench.figure import Figure
 from bench.loads import run_load
 from bench.our_node import OurNode
 from bench.raw_client import RawClient
+from bench.side_by_side import OURS, Node, against, best_of, create_topics, nodes
 from distributedlog.wire.k66_list_transactions import ListTransactionsRequest
 
 LIST_TRANSACTIONS = 66
