@@ -128,6 +128,21 @@ def test_a_topic_deleted_during_its_flush(stage, runner):
     assert outcomes == [None]
 
 
+def test_a_topic_deleted_while_others_are_flushed_keeps_nobody_waiting(stage, runner):
+    busy, doomed = stage.add("busy", flush="ack"), stage.add("doomed", flush="ack")
+    append(busy)
+    stage.scheduler.run()
+    append(doomed)
+    outcomes = wait(doomed)
+    stage.delete("doomed")
+    work, done, _ = stage.scheduler.work.pop()
+    work()
+    done(None)
+    stage.scheduler.run()
+    assert outcomes == [None]
+    assert runner.is_idle
+
+
 def test_interval_flushes_after_its_time(stage, runner):
     partition = stage.add(flush=FlushPolicy("interval", 50, 1000))
     append(partition)

@@ -308,6 +308,24 @@ def test_when_the_disk_fails_nothing_is_confirmed_and_no_marker_is_written(make)
     assert [row.error_code for row in stage.describe("t")] == [ErrorCode.NOT_COORDINATOR]
 
 
+def test_who_waits_for_a_producer_id_when_the_disk_fails_is_sent_away(make):
+    files = FailingSync()
+    stage = make(files=files)
+    producer = stage.producer()
+    producer.add("orders-0")
+    neighbour = next(name for name in "abcdefghi" if stage.state_partition(name) is stage.state_partition())
+    stage.scheduler.holds_threads = True
+    producer.send_end(True)
+    # It needs nothing of the disk yet, but stands behind what does.
+    waiting = stage.send(22, init_request(neighbour), 5)
+    stage.scheduler.run()
+    files.failures = 1
+    stage.scheduler.run_threads()
+    stage.scheduler.holds_threads = False
+    stage.scheduler.run()
+    assert [response.error_code for response in waiting.responses] == [ErrorCode.NOT_COORDINATOR]
+
+
 def test_producer_ids_that_cannot_be_recorded(make):
     files = FullDisk()
     stage = make(files=files)

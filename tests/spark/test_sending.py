@@ -5,9 +5,10 @@ import asyncio
 import pytest
 from tests.spark.sink_tools import SETTINGS, batch_of, committed_records
 
-from distributedlog.client import BrokerError, ClientSettings, ClusterClient
+from distributedlog.client import BrokerError, ClientSettings, ClusterClient, TopicPartition
+from distributedlog.client.producer.identity import Identity
 from distributedlog.client.topics import create_topic
-from distributedlog.spark.sending import Sender, SenderSettings
+from distributedlog.spark.sending import Sender, SenderSettings, _Lane, _Sent
 from distributedlog.spark.shared_client import ClusterAway
 from distributedlog.testing import EmbeddedBroker
 from fault_proxy import ALL_FAULTS, FaultProxy
@@ -49,6 +50,17 @@ def test_in_order_and_once_through_faults(seed):
             proxy.target_port = int(broker.bootstrap_servers.rpartition(":")[2])
             assert by_partition(asyncio.run(send())) == expected(60)
         assert proxy.met
+
+
+def test_the_first_batch_goes_alone_until_the_leader_knows_the_producer():
+    lane = _Lane(TopicPartition("t", 0))
+    lane.waiting.extend([_Sent(memoryview(b""), 1), _Sent(memoryview(b""), 1)])
+    assert lane.may_send(Identity(7, 0))
+    lane.in_flight.append(lane.waiting.popleft())
+    assert not lane.may_send(Identity(7, 0))
+    lane.known_producer_id = 7
+    assert lane.may_send(Identity(7, 1))
+    assert not lane.may_send(Identity(8, 0))
 
 
 def test_what_the_broker_refuses_is_told_and_what_to_do(bootstrap):

@@ -81,6 +81,9 @@ class CoordinatorShard(ABC, Generic[CoordinatorT, OutcomeT]):
     def _safe(self, outcome: OutcomeT) -> None:
         """An outcome's records are as durable as they are to be, and its replies sent."""
 
+    def _lost(self, outcome: OutcomeT) -> None:
+        """An outcome will never be safe, and its replies have said so: what else was to come of it?"""
+
     # -- coming and going -------------------------------------------------------------------------------
 
     def load(self, done: Callable[[], None]) -> None:
@@ -242,6 +245,7 @@ class CoordinatorShard(ABC, Generic[CoordinatorT, OutcomeT]):
         for outcomes in held:
             for outcome in outcomes:
                 self._fail(outcome.replies, ErrorCode.KAFKA_STORAGE_ERROR)
+                self._lost(outcome)
 
     def _fail(self, replies: Iterable[Reply], append_error: ErrorCode) -> None:
         deliver(self._failed_reply(reply, append_error) for reply in replies)

@@ -202,7 +202,8 @@ class FlushRunner:
     def _end(self, current: _Round) -> None:
         for wait in current.waits:
             wait.finish(current.errors.get(wait.partition))
-        if self._dirty and not (self._is_due or self._is_running):
+        # Whoever waits for a partition that was deleted meanwhile gets an answer, though nothing is dirty.
+        if (self._dirty or self._waits) and not (self._is_due or self._is_running):
             self._is_due = True
             self._scheduler.call_soon(self._begin)
 

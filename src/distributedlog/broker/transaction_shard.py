@@ -104,6 +104,10 @@ class TransactionShard(CoordinatorShard[TransactionCoordinator, Outcome]):
         for plan in outcome.markers:
             self._write(plan)
 
+    def _lost(self, outcome: Outcome) -> None:
+        for wanted in outcome.ids_wanted:
+            deliver(self.coordinator.id_refused(wanted, ErrorCode.NOT_COORDINATOR).replies)
+
     def _want_id(self, wanted: IdWanted) -> None:
         coordinator = self.coordinator
 

@@ -62,6 +62,9 @@ _IDENTITY_LOST: Final = frozenset(
 )
 
 
+_NOBODY: Final = -1
+
+
 @dataclass(slots=True, eq=False)
 class _Sent:
     data: memoryview
@@ -76,6 +79,13 @@ class _Lane:
     waiting: deque[_Sent] = field(default_factory=deque)
     in_flight: deque[_Sent] = field(default_factory=deque)
     sequence: int = 0
+    #: The producer id of which the leader has acknowledged a batch.
+    known_producer_id: int = _NOBODY
+
+    def may_send(self, identity: Identity | None) -> bool:
+        """The first batch of a producer goes alone: a leader that does not know it takes any sequence."""
+        is_known = identity is not None and identity.producer_id == self.known_producer_id
+        return bool(self.waiting) and (is_known or not self.in_flight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +195,9 @@ class Sender:
                 if self._trouble is not None:
                     return  # what was on its way failed while this waited, and comes first
                 lanes = [self._lanes[partition] for partition in partitions]
-                while self._requests.get(leader, 0) < self._window and any(lane.waiting for lane in lanes):
+                while self._requests.get(leader, 0) < self._window and any(
+                    lane.may_send(self._identity) for lane in lanes
+                ):
                     self._send(leader, connection, lanes)
         except ClientError as error:
             self._trouble = error
@@ -197,7 +209,7 @@ class Sender:
         topics: dict[str, TopicProduceData] = {}
         size = 0
         for lane in lanes:
-            if not lane.waiting or (
+            if not lane.may_send(self._identity) or (
                 content and size + len(lane.waiting[0].data) > self._settings.request_size_max
             ):
                 continue
@@ -274,6 +286,8 @@ class Sender:
         is_first = lane.in_flight[0] is batch
         if result.error_code in _STORED:
             lane.in_flight.remove(batch)
+            if batch.numbered is not None:
+                lane.known_producer_id = batch.numbered[0].producer_id
             self._waiting_bytes -= len(batch.data)
             self._has_lost_identity = False
             if self._trouble is None:
@@ -301,6 +315,7 @@ class Sender:
         if isinstance(trouble, BrokerError) and trouble.code in _IDENTITY_LOST:
             for lane in self._lanes.values():
                 lane.sequence = 0
+                lane.known_producer_id = _NOBODY
         else:
             await self._patience.after(trouble)
         self._cluster.forget_places()

@@ -48,6 +48,37 @@ def test_the_first_batch_goes_alone_until_the_leader_knows_the_producer():
     assert depart_all(stranger, Identity(8, 0)) == [first]
 
 
+def test_the_halves_of_a_batch_have_its_sequences():
+    lane, (first, second) = lane_with(2)
+    depart_all(lane)
+    lane.refused(first)
+    halves = first.split()
+    for half in halves:
+        half.attempts = 1
+        lane.put_back(half)
+    lane.is_recovering = True
+    lane.arrived(second)
+    lane.is_recovering = True
+    assert depart_all(lane) == [halves[0]]
+    lane.arrived(halves[0])
+    lane.is_recovering = False
+    assert depart_all(lane) == [halves[1]]
+    assert [(half.identity, half.sequence) for half in halves] == [(FIRST, 0), (FIRST, 5)]
+
+
+def test_the_next_epoch_waits_for_what_was_given_up_but_not_answered():
+    lane, (first, second) = lane_with(2)
+    lane.waiting.remove(second)
+    depart_all(lane)
+    first.finish(-1, -1, None)
+    lane.begin_anew()
+    lane.waiting.append(second)
+    assert lane.next_batch(0.0) is None
+    lane.refused(first)
+    assert depart_all(lane, SECOND) == [second]
+    assert (second.identity, second.sequence) == (SECOND, 0)
+
+
 def test_without_idempotence_the_first_batch_does_not_go_alone():
     lane, batches = lane_with(2)
     lane.known_producer_id = -1

@@ -103,6 +103,17 @@ def test_a_refused_record_makes_the_transaction_abort_and_the_next_one_works(ser
     assert values(servers, topic) == [b"after"]
 
 
+def test_a_batch_that_is_too_large_goes_in_parts(servers, topic):
+    create_topic(servers, topic, 1, {"max.message.bytes": "2000"})
+    expected = [b"%d-" % number + b"x" * 400 for number in range(20)]
+    with Producer(servers, transactional_id=topic, linger_ms=200, batch_size=100_000) as producer:
+        for half in (expected[:10], expected[10:]):
+            with producer.transaction():
+                for value in half:
+                    producer.send(topic, value)
+    assert values(servers, topic) == expected
+
+
 def test_offsets_are_committed_with_the_transaction_or_not_at_all(servers, topic):
     create_topic(servers, topic)
     place = TopicPartition(topic, 0)

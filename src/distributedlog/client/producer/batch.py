@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from distributedlog.client.producer.identity import NO_IDENTITY, NO_SEQUENCE, Identity
+from distributedlog.client.producer.identity import NO_IDENTITY, NO_SEQUENCE, SEQUENCES, Identity
 from distributedlog.records import BatchBuilder, Compression
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ class Batch:
         return self.records_count > 1
 
     def split(self) -> list[Batch]:
-        """Two batches with half of the records each; this one is done when they are."""
+        """Two batches with half of the records each, numbered as they were in this one, which is done when
+        they are."""
         middle = self.records_count // 2
         sizes = [RECORD_OVERHEAD + _size_of(record) for record in self.records]
         for start, end in ((0, middle), (middle, self.records_count)):
@@ -110,6 +111,8 @@ class Batch:
             part.records = self.records[start:end]
             part.size = sum(sizes[start:end])
             part.close()
+            if self.sequence != NO_SEQUENCE:
+                part.number(self.identity, (self.sequence + start) % SEQUENCES)
             self.parts.append((start, part))
         self.records = []
         return [part for _, part in self.parts]

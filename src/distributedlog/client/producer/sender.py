@@ -338,6 +338,7 @@ class Sender:
             self._accumulator.active[lane] = None
 
     def _split(self, batch: Batch) -> None:
+        """Send its halves in its place: together they have exactly its sequences."""
         self._metrics.batches_split += 1
         lane = batch.lane
         with self._accumulator.lock:
@@ -352,8 +353,6 @@ class Sender:
             self._accumulator.active[lane] = None
         for part in parts:
             self._accumulator.add_callback(part, partial(self._part_done, batch))
-        if self._is_idempotent and self.transactions is None:
-            self._begin_anew(lane)
 
     def _part_done(self, whole: Batch) -> None:
         if all(part.is_done for _, part in whole.parts):

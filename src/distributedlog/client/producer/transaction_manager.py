@@ -270,10 +270,17 @@ class TransactionManager:
                 self._cause = error
             raise
         finally:
-            for lane in self._inside:
-                lane.is_in_transaction = False
-            self._inside.clear()
+            self._leave_lanes()
         self.state = TransactionState.READY
+
+    def _leave_lanes(self) -> None:
+        for lane in self._inside:
+            lane.is_in_transaction = False
+            with lane.accumulator.lock:
+                if lane.in_flight:
+                    # Given up, but not answered: the next transaction's epoch has to wait for the answer.
+                    lane.begin_anew()
+        self._inside.clear()
 
     async def _ask_to_end(self, is_committed: bool) -> EndTxnResponse:
         producer_id, epoch = self._identity()
