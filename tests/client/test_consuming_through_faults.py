@@ -12,11 +12,11 @@ from tests.client.scenarios.consuming import consumer, numbered, read, wait_unti
 from tests.client.scenarios.reading import create_topic
 from tests.client.test_producing_through_faults import disturbed_broker, port_of
 
-from distributedlog import AsyncConsumer
+from distributedlog import AsyncConsumer, Producer, exactly_once
 from distributedlog.client.errors import ClientError, ClusterUnreachable, ForkedClient, UnsupportedByBroker
 from fault_proxy import ALL_FAULTS, DEADLINE_SECONDS, Fault, FaultProxy
 
-FETCH, METADATA, OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, SYNC_GROUP = 1, 3, 8, 11, 12, 14
+FETCH, METADATA, OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, SYNC_GROUP, END_TXN = 1, 3, 8, 11, 12, 14, 26
 CONSUMER_APIS = (FETCH, 2, OFFSET_COMMIT, 9, 10, JOIN_GROUP, HEARTBEAT, SYNC_GROUP, 68)
 QUICK = {"request_timeout_ms": 300, "default_api_timeout_ms": 5_000}
 
@@ -189,3 +189,45 @@ def test_silence_is_no_answer(topic):
             reader.subscribe(topic)
             read(reader, 5)
         assert proxy.met == [Fault.SILENCE] * 3
+
+
+def test_a_step_whose_commit_got_no_answer_is_not_done_again(topic):
+    """The transaction was committed, only nobody was told: the next producer goes on behind it."""
+    with disturbed_broker(topic, 1, share=0) as (proxy, broker):
+        direct, target = broker.bootstrap_servers, f"{topic}-out"
+        create_topic(direct, target)
+        write(direct, topic, numbered(10), partition=0)
+        options = {"transactional_id": topic, **QUICK, "default_api_timeout_ms": 1_000}
+        with faulty_consumer(
+            proxy, group_id=topic, enable_auto_commit=False, isolation_level="read_committed"
+        ) as reader:
+            reader.subscribe(topic)
+            with Producer(f"127.0.0.1:{proxy.port}", **options) as unlucky:
+                step = exactly_once(reader, unlucky)
+                with pytest.raises(ClientError):
+                    run_step(step, unlucky, target, before_end=lambda: setattr(proxy, "silent_from", END_TXN))
+                proxy.silent_from = None
+            write(direct, topic, numbered(5, 10), partition=0)
+            with Producer(f"127.0.0.1:{proxy.port}", transactional_id=topic) as heir:
+                step, done = exactly_once(reader, heir), 0
+                deadline = time.monotonic() + DEADLINE_SECONDS
+                while done < 5:
+                    assert time.monotonic() < deadline
+                    done += run_step(step, heir, target)
+        with consumer(direct, isolation_level="read_committed") as judge:
+            judge.assign([(target, 0)])
+            assert [record.value for record in read(judge, 15)] == numbered(15)
+            assert judge.poll(0.2) == []
+
+
+def run_step(step, producer, target, before_end=None):
+    """Steps until one has records; how many."""
+    while True:
+        with step as records:
+            for record in records:
+                producer.send(target, record.value)
+            if records and before_end is not None:
+                producer.flush()
+                before_end()
+        if records:
+            return len(records)

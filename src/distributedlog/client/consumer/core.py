@@ -337,6 +337,17 @@ class ConsumerCore:
             if now.get(partition, offset) != offset:
                 self.jump([self.buffer.states[partition]], offset)
 
+    def ask_where_to_go_on(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Back to what the group has committed of these partitions, or to these positions where it has
+        nothing: for when nobody knows whether a commit has come through."""
+        now = self.positions()
+        self.give_back()
+        for partition, offset in positions.items():
+            if partition in now:
+                self.buffer.jump(self.buffer.states[partition], None, fallback=offset)
+        self.call_soon(self._find_positions)
+        self.call_soon(self.fetcher.kick_soon)
+
     # Committing
 
     async def commit_first(self, before: Mapping[TopicPartition, int]) -> None:

@@ -13,6 +13,7 @@
 
 What a step sends, and the positions behind what it read, are committed together or not at all. When it
 fails, the transaction is aborted and the consumer goes back, so that the next step reads the same records.
+Where the answer to a commit was lost, the group is asked how far it has come.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from distributedlog.client.errors import CommitFailed, InvalidOption, TransactionAborted
+from distributedlog.client.producer.transaction_state import TransactionState
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from distributedlog.client.consumer.core import ConsumerCore
     from distributedlog.client.consumer.record import ConsumerRecord
     from distributedlog.client.metadata import TopicPartition
+    from distributedlog.client.producer.async_producer import AsyncProducer
 
 _logger = logging.getLogger(__name__)
 
@@ -171,12 +174,19 @@ class ExactlyOnce:
         offsets = self._core.to_commit(None)
         return {partition: offsets[partition] for partition in self._before if partition in offsets}
 
+    def _is_known_to_be_aborted(self) -> bool:
+        core: AsyncProducer = getattr(self._producer, "_core", self._producer)
+        return core.transaction_manager().state is TransactionState.READY
+
     def _may_go_on(self, error: BaseException | None) -> bool:
         """Go back after an error; whether the caller need not hear of it."""
         if error is None:
             self._aborts = 0
             return False
-        self._core.rewind(self._before)
+        if self._is_known_to_be_aborted():
+            self._core.rewind(self._before)
+        else:  # a commit whose answer was lost may have come through
+            self._core.ask_where_to_go_on(self._before)
         if not isinstance(error, _ABORTED) or self._aborts >= self._aborts_max:
             self._aborts = 0
             return False

@@ -78,7 +78,12 @@ class FetchBuffer:
     # Positions
 
     def jump(
-        self, state: PartitionState, offset: int | None, epoch: int = UNKNOWN, reset_to: int | None = None
+        self,
+        state: PartitionState,
+        offset: int | None,
+        epoch: int = UNKNOWN,
+        reset_to: int | None = None,
+        fallback: int | None = None,
     ) -> None:
         """Go on at `offset`, or where `reset_to` turns out to be; what has been fetched is void."""
         with self.lock:
@@ -88,6 +93,7 @@ class FetchBuffer:
             state.position_epoch = state.fetch_epoch = epoch
             state.validated_epoch = UNKNOWN
             state.reset_to = reset_to
+            state.fallback = fallback
             state.needs_validation = False
             state.error = None
             state.buffered_bytes = 0

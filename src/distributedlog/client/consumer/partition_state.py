@@ -34,6 +34,8 @@ class PartitionState:
     """Under which leader's epoch the position is known to be in the log."""
     reset_to: int | None = None
     """A moment to begin from (`offsets.EARLIEST`, or milliseconds), once that its offset is known."""
+    fallback: int | None = None
+    """Where to begin should the group have committed nothing; else ``auto_offset_reset`` says it."""
     is_ready: bool = True
     """Not before the rebalance listener has heard of the partition: it may seek."""
     is_paused: bool = False

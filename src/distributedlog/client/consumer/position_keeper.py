@@ -151,9 +151,13 @@ class PositionKeeper:
         )
         for state, serial in serials.items():
             found = committed.get(state.partition)
-            if found is not None and state.serial == serial:
+            if state.serial != serial:
+                continue
+            if found is not None:
                 self._buffer.jump(state, found.offset, found.leader_epoch)
                 state.committed = found
+            elif state.fallback is not None:
+                self._buffer.jump(state, state.fallback)
 
     async def _reset(self, states: Sequence[PartitionState]) -> None:
         default = _MOMENTS.get(self._settings.auto_offset_reset)

@@ -203,11 +203,11 @@ class AsyncProducer:
 
     def transaction(self) -> AsyncTransaction:
         """A transaction, for ``async with``; the producer needs a ``transactional_id``."""
-        return AsyncTransaction(self._transaction_manager())
+        return AsyncTransaction(self.transaction_manager())
 
     async def init_transactions(self) -> None:
         """Fence earlier producers of the transactional id now, not with the first transaction."""
-        manager = self._transaction_manager()
+        manager = self.transaction_manager()
         if manager.state is TransactionState.NEW:
             await manager.initialise()
 
@@ -247,7 +247,7 @@ class AsyncProducer:
             with contextlib.suppress(TimeoutError):
                 await self.flush(timeout_seconds)
 
-    def _transaction_manager(self) -> TransactionManager:
+    def transaction_manager(self) -> TransactionManager:
         if self._transactions is None:
             raise InvalidOption("transactions need a producer with a transactional_id")
         return self._transactions
