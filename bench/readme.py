@@ -23,7 +23,11 @@ BESIDE_KAFKA: Final = ("against_kafka", "against_kafka_clients", "against_kafka_
 TABLES: Final[Sequence[tuple[str, str, tuple[str, ...]]]] = (
     ("Beside Apache Kafka 4.3, equally durable, in one run", "Kafka", BESIDE_KAFKA),
     ("Clients, in one run against the same broker", "compared with", ("client_producer", "client_consumer")),
-    ("Spark, in one run against the same broker", "Spark's connector", ("spark_source", "spark_sink")),
+    (
+        "Spark, in one run against the same broker",
+        "Spark's connector",
+        ("spark_source", "spark_sink", "spark_latency"),
+    ),
     ("The broker by itself", "compared with", ("start", "crowd", "group_commit", "broker_core")),
     ("The log", "ceiling", ("log", "columns", "records")),
     ("The protocol", "ceiling", ("wire",)),
