@@ -82,6 +82,8 @@ def _check(field: "dataclasses.Field[Any]", value: Any) -> None:
     choices = field.metadata.get("choices")
     if choices is not None and value not in choices:
         raise InvalidOption(f"{field.name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+    if value is None:
+        return
     if least is not None and value < least:
         raise InvalidOption(f"{field.name} is {value!r}; the least is {least}")
     if most is not None and value > most:

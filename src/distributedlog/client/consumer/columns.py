@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from distributedlog.client.consumer.settings import TABLE_PREFETCH_BYTES
 from distributedlog.client.errors import InvalidOption, UnexpectedResponse
 from distributedlog.records import RecordsError
 from distributedlog.records.columns import COLUMNS, SCHEMA, AbortedTransaction, decode_chunk
@@ -36,6 +37,8 @@ class ColumnReader:
                 raise InvalidOption(f"there is no column {name!r}; there are {', '.join(TABLE_COLUMNS)}")
         if len(set(wanted)) != len(wanted):
             raise InvalidOption(f"a column is named twice among {', '.join(wanted)}")
+        if core.settings.prefetch_bytes is None:
+            core.buffer.read_ahead(TABLE_PREFETCH_BYTES)
         self._core = core
         self._bytes_left = bytes_max
         self._schema = pa.schema([TABLE_SCHEMA.field(name) for name in wanted])

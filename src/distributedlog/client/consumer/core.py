@@ -25,7 +25,7 @@ from distributedlog.client.consumer.membership_consumer import ConsumerMembershi
 from distributedlog.client.consumer.metrics import ConsumerMetrics
 from distributedlog.client.consumer.news import NewsKind, Newsroom
 from distributedlog.client.consumer.position_keeper import PositionKeeper
-from distributedlog.client.consumer.settings import ConsumerSettings
+from distributedlog.client.consumer.settings import PREFETCH_BYTES, ConsumerSettings
 from distributedlog.client.consumer.topic_watch import TopicWatch
 from distributedlog.client.errors import ClientClosed, ClientError, InvalidOption
 from distributedlog.client.group_metadata import GroupMetadata
@@ -73,7 +73,7 @@ class ConsumerCore:
         self.newsroom = Newsroom(self._ring)
         self.poll_clock = PollClock(self.loop.time)
         self.buffer = FetchBuffer(
-            settings.prefetch_bytes, settings.buffer_memory, self._ring, self._make_room
+            settings.prefetch_bytes or PREFETCH_BYTES, settings.buffer_memory, self._ring, self._make_room
         )
         self.fetcher = Fetcher(self.client, self.buffer, settings, self.metrics, self._find_positions)
         self.keeper = PositionKeeper(

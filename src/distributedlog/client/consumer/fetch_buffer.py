@@ -45,6 +45,10 @@ class FetchBuffer:
         self._make_room = make_room
         self._ready: deque[Chunk] = deque()
 
+    def read_ahead(self, partition_bytes_max: int) -> None:
+        """Let partitions have more waiting from now on."""
+        self._partition_bytes_max = max(self._partition_bytes_max, partition_bytes_max)
+
     # Which partitions
 
     def add(self, partitions: Iterable[TopicPartition], *, is_ready: bool = True) -> None:
