@@ -8,25 +8,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from distributedlog.spark.local_session import local_session
+from spark_session import session_of_tests
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="session")
 def spark():
-    session = local_session(
-        "local[2]",
-        name="tests",
-        settings={
-            "spark.log.level": "ERROR",
-            "spark.sql.session.timeZone": "UTC",
-            "spark.sql.streaming.metricsEnabled": "false",
-        },
-        fast_checkpoints=True,
-    )
-    yield session
-    session.stop()
+    with session_of_tests() as session:
+        yield session
 
 
 @pytest.fixture

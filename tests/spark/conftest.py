@@ -9,25 +9,14 @@ import socket
 import pytest
 from tests.spark.filling import Source, Topics
 
-from distributedlog.spark.local_session import local_session
 from distributedlog.testing import EmbeddedBroker
+from spark_session import session_of_tests
 
 
 @pytest.fixture(scope="session")
 def spark():
-    """A session on two cores, as `local_session` makes them."""
-    session = local_session(
-        "local[2]",
-        name="tests",
-        settings={
-            "spark.log.level": "ERROR",
-            "spark.sql.session.timeZone": "UTC",
-            "spark.sql.streaming.metricsEnabled": "false",
-        },
-        fast_checkpoints=True,
-    )
-    yield session
-    session.stop()
+    with session_of_tests() as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ def write_markers(broker: "Broker", request: WriteTxnMarkersRequest, done: Writt
             row.topics.append(WritableTxnMarkerTopicResult(topic.name, results))
             for result in results:
                 writing.write(marker, topic.name, result)
-    writing.all_begun()
+    writing.one_is_there()
 
 
 class _Writing:
@@ -77,9 +77,6 @@ class _Writing:
         if not partition.is_safe(partition.log.log_end_offset):
             self._wait_for(partition, result)
 
-    def all_begun(self) -> None:
-        self._one_is_there()
-
     def _append(self, partition: "Partition", marker: WritableTxnMarker) -> None:
         batch = build_control_batch(
             ControlType.COMMIT if marker.transaction_result else ControlType.ABORT,
@@ -101,11 +98,12 @@ class _Writing:
         def safe(error: LogError | None) -> None:
             if error is not None:
                 result.error_code = int(code_of(error))
-            self._one_is_there()
+            self.one_is_there()
 
         partition.wait_until_safe(safe)
 
-    def _one_is_there(self) -> None:
+    def one_is_there(self) -> None:
+        """A marker has come to its end, or the request has been read to its end."""
         self._missing -= 1
         if not self._missing:
             self._done(self.response)

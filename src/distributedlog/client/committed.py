@@ -50,7 +50,6 @@ OUTSIDE: Final = Membership()
 
 async def committed_offsets(client: ClusterClient, group_id: str) -> dict[TopicPartition, CommittedOffset]:
     """All offsets that the group has committed."""
-    what = f"read the offsets of group {group_id}"
 
     async def attempt() -> dict[TopicPartition, CommittedOffset]:
         node = await client.coordinator_of(group_id)
@@ -59,19 +58,7 @@ async def committed_offsets(client: ClusterClient, group_id: str) -> dict[TopicP
             request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id, topics=None)])
         else:
             request = OffsetFetchRequest(group_id, None)
-        response: OffsetFetchResponse = await connection.request(request)
-        group = response.groups[0] if response.groups else response
-        check(group.error_code, what)
-        found: dict[TopicPartition, CommittedOffset] = {}
-        for topic in group.topics:
-            name = await _name(client, topic.name, getattr(topic, "topic_id", ZERO_UUID))
-            for result in topic.partitions:
-                check(result.error_code, what)
-                if name is not None and result.committed_offset >= 0:
-                    found[TopicPartition(name, result.partition_index)] = CommittedOffset(
-                        result.committed_offset, result.metadata or "", result.committed_leader_epoch
-                    )
-        return found
+        return await _found(client, group_id, await connection.request(request))
 
     return await client.retrying(attempt)
 
@@ -84,7 +71,6 @@ async def committed_offsets_of(
     `is_stable` waits for open transactions that may still change it (KIP-447).
     """
     wanted = list(partitions)
-    what = f"read the offsets of group {group_id}"
 
     async def attempt() -> dict[TopicPartition, CommittedOffset]:
         await _know_ids(client, wanted)
@@ -104,21 +90,28 @@ async def committed_offsets_of(
             old = [OffsetFetchRequestTopic(name, each) for name, each in indexes.items()]
             request = OffsetFetchRequest(group_id, old)
         request.require_stable = is_stable
-        response: OffsetFetchResponse = await connection.request(request)
-        group = response.groups[0] if response.groups else response
-        check(group.error_code, what)
-        found: dict[TopicPartition, CommittedOffset] = {}
-        for topic in group.topics:
-            found_name = await _name(client, topic.name, getattr(topic, "topic_id", ZERO_UUID))
-            for result in topic.partitions:
-                check(result.error_code, what)
-                if found_name is not None and result.committed_offset >= 0:
-                    found[TopicPartition(found_name, result.partition_index)] = CommittedOffset(
-                        result.committed_offset, result.metadata or "", result.committed_leader_epoch
-                    )
-        return found
+        return await _found(client, group_id, await connection.request(request))
 
     return await client.retrying(attempt)
+
+
+async def _found(
+    client: ClusterClient, group_id: str, response: OffsetFetchResponse
+) -> dict[TopicPartition, CommittedOffset]:
+    """The offsets in an answer, of whichever version, about one group; the first error in it is raised."""
+    what = f"read the offsets of group {group_id}"
+    group = response.groups[0] if response.groups else response
+    check(group.error_code, what)
+    found: dict[TopicPartition, CommittedOffset] = {}
+    for topic in group.topics:
+        name = await _name(client, topic.name, getattr(topic, "topic_id", ZERO_UUID))
+        for result in topic.partitions:
+            check(result.error_code, what)
+            if name is not None and result.committed_offset >= 0:
+                found[TopicPartition(name, result.partition_index)] = CommittedOffset(
+                    result.committed_offset, result.metadata or "", result.committed_leader_epoch
+                )
+    return found
 
 
 async def commit_offsets(
