@@ -1,8 +1,8 @@
 """From a produced record to its committed result: a small stream through Spark, on one machine.
 
 Every record has a key of its own, is sent alone, and the next one goes when the result of the last is there:
-the clock runs from `send` until a reader of committed records has the result. The session is that of
-`local_session`, with the checkpoints that it offers where a sink fences.
+the clock runs from `send` until a reader of committed records has the result. The session has the
+checkpoints that `local_session` offers where a sink fences.
 """
 
 import statistics
@@ -12,8 +12,8 @@ from typing import Any
 
 from bench.figure import Figure
 from bench.our_node import OurNode
+from bench.spark_session import bench_session
 from distributedlog import Consumer, Producer
-from distributedlog.spark.local_session import local_session
 
 FORMAT = "distributedlog"
 RECORDS, RECORDS_QUICK = 60, 3
@@ -24,8 +24,7 @@ SECONDS_MAX = 120
 
 
 def collect(quick: bool) -> list[Figure]:
-    settings = {"spark.log.level": "ERROR"}
-    spark = local_session("local[2]", name="bench", settings=settings, fast_checkpoints=True)
+    spark = bench_session(fast_checkpoints=True)
     try:
         with tempfile.TemporaryDirectory() as directory, OurNode(directory) as node:
             stateless = _median_ms(node.bootstrap, "plain", _pass_on(spark, node.bootstrap, "plain"), quick)

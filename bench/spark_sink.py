@@ -11,7 +11,8 @@ from typing import Any
 from bench.figure import Figure
 from bench.our_node import OurNode
 from bench.spark_fill import create
-from bench.spark_source import CONNECTOR, JARS, MILLION, OURS, THEIRS, Trickle
+from bench.spark_session import JARS, bench_session
+from bench.spark_source import CONNECTOR, MILLION, OURS, THEIRS, Trickle
 from distributedlog.client import ClientSettings, parse_bootstrap
 from distributedlog.client.blocking_connection import BlockingConnection
 
@@ -100,12 +101,8 @@ class Bench:
 
 
 def collect(quick: bool = False) -> list[Figure]:
-    from distributedlog.spark.local_session import local_session
-
-    jars = ",".join(map(str, sorted(JARS.glob("*.jar"))))
-    settings = {"spark.log.level": "ERROR", **({"spark.jars": jars} if jars else {})}
     with tempfile.TemporaryDirectory() as directory, OurNode(directory, {"log.flush": "os"}) as node:
-        spark = local_session("local[2]", settings=settings, fast_checkpoints=True)
+        spark = bench_session(fast_checkpoints=True)
         bench = Bench(spark, node.bootstrap, quick)
         for name in bench.formats:
             bench.batch(name, RECORDS_QUICK)  # the first of each loads what it needs

@@ -15,9 +15,9 @@ from typing import Any
 from bench.figure import Figure
 from bench.our_node import OurNode
 from bench.spark_fill import fill
+from bench.spark_session import JARS, bench_session
 from distributedlog.records import Compression
 
-JARS = Path(__file__).parents[1] / ".peers" / "spark"
 RECORDS = 10_000_000
 RECORDS_QUICK = 20_000
 ROUNDS = 2
@@ -177,16 +177,12 @@ def worker_memory_mb() -> float:
 
 
 def collect(quick: bool = False) -> list[Figure]:
-    from distributedlog.spark.local_session import local_session
-
     records = RECORDS_QUICK if quick else RECORDS
-    jars = ",".join(map(str, sorted(JARS.glob("*.jar"))))
-    settings = {"spark.log.level": "ERROR", **({"spark.jars": jars} if jars else {})}
     with tempfile.TemporaryDirectory() as directory, OurNode(directory, {"log.flush": "os"}) as node:
         first, last = fill(node.bootstrap, "plain", records, Compression.NONE)
         fill(node.bootstrap, "lz4", records, Compression.LZ4)
         fill(node.bootstrap, "trickle", RECORDS_QUICK, Compression.NONE)
-        spark = local_session("local[2]", settings=settings)
+        spark = bench_session()
         bench = Bench(spark, node.bootstrap, records, 1 if quick else ROUNDS)
         for name in bench.formats:
             bench.seconds(bench.frame(name, "trickle"))  # the first of each loads what it needs
